@@ -17,12 +17,13 @@ PREFIX  ?= /usr/local
 B       := build/$(V)
 GEN     := build/gen
 
-# Columns at the end of a table's row may be left out: they are zero.
+# Columns at the end of a table's row may be left out: they are zero. A parameter
+# that a function has for its callers' sake has no name.
 WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wcast-qual -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
   -Wswitch-enum -Wnull-dereference -Wdouble-promotion \
-  -Wno-missing-field-initializers
+  -Wno-missing-field-initializers -Wno-c2x-extensions
 
 PKGS   := libmicrohttpd gnutls sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)

@@ -181,12 +181,10 @@ wrong(size_t i, enum hk_verdict got)
 /* A handler that leaves a trace in the transaction. */
 static int
 leave_trace(
-    void *ctx, struct hk_db *db, const struct hk_event *ev, struct hk_error *e)
+    void *ctx, struct hk_db *db, const struct hk_event *, struct hk_error *)
 {
 	int *left = ctx;
 
-	(void)ev;
-	(void)e;
 	++*left;
 	if (db->begin == NULL)
 		return HK_DEAD;
@@ -323,11 +321,10 @@ test_postgres_plain(void **state)
 /* A handler that fails takes everything back, so that it can come again. */
 static int
 fail_once(
-    void *ctx, struct hk_db *db, const struct hk_event *ev, struct hk_error *e)
+    void *ctx, struct hk_db *db, const struct hk_event *, struct hk_error *e)
 {
 	int *calls = ctx;
 
-	(void)ev;
 	if (++*calls == 1)
 		return hk_fail(e, HK_DEAD, "no use");
 	if (*calls == 2)
@@ -376,11 +373,8 @@ test_failures(void **state)
 /* A statement that failed makes PostgreSQL's COMMIT a rollback. */
 static int
 break_transaction(
-    void *ctx, struct hk_db *db, const struct hk_event *ev, struct hk_error *e)
+    void *, struct hk_db *db, const struct hk_event *, struct hk_error *)
 {
-	(void)ctx;
-	(void)ev;
-	(void)e;
 	PQclear(PQexec(db->conn, "SELECT 1 / 0"));
 	return HK_OK;
 }
@@ -460,7 +454,7 @@ test_once_and_prune(void **state)
 }
 
 static void
-test_event_read(void **state)
+test_event_read(void **)
 {
 	static const struct {
 		const char *key, *payload, *object, *record;
@@ -485,7 +479,6 @@ test_event_read(void **state)
 	struct hk_event *ev;
 	struct hk_error e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		(void)snprintf(json, sizeof(json),
 		    "{\"eventId\":\"AAAAAAAA-0000-4000-8000-000000000001\","

@@ -16,7 +16,7 @@
 #define FINE       "200 {\"results\":[]}"
 
 static void
-test_consumer(void **state)
+test_consumer(void **)
 {
 	static const char *const answers[] = {"201 {}",
 	    PAGE(EVENT(1) "," EVENT(2) "," EVENT(3) ",{\"seq\":4}," EVENT(5)),
@@ -33,7 +33,6 @@ test_consumer(void **state)
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
 	cl = fake_client(&f, 3, NULL, NULL);
 	assert_int_equal(hk_consumer_open(cl, "a/b", NULL, &c, &e), HK_INVALID);
@@ -86,14 +85,13 @@ test_consumer(void **state)
 
 /* A consumer ends on the server; one that is not there is told of. */
 static void
-test_remove(void **state)
+test_remove(void **)
 {
 	static const char *const answers[] = {"204 ", "404 {}"};
 	struct hk_client *cl;
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
 	cl = fake_client(&f, 1, NULL, NULL);
 	assert_int_equal(hk_consumer_remove(cl, "a/b", &e), HK_INVALID);
@@ -108,7 +106,7 @@ test_remove(void **state)
 
 /* What was acknowledged goes out at the end, and when enough are there. */
 static void
-test_ack_batches(void **state)
+test_ack_batches(void **)
 {
 	static const char *const answers[] = {
 	    PAGE(EVENT(1) "," EVENT(2) "," EVENT(3)), FINE, FINE, FINE};
@@ -119,7 +117,6 @@ test_ack_batches(void **state)
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
 	cl = fake_client(&f, 3, NULL, NULL);
 	assert_int_equal(hk_consumer_open(cl, "m", &o, &c, &e), HK_OK);
@@ -200,7 +197,7 @@ handle(
 }
 
 static void
-test_consume(void **state)
+test_consume(void **)
 {
 	static const struct {
 		const char *fails;
@@ -231,7 +228,6 @@ test_consume(void **state)
 		1, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		static const char *const answers[] = {
 		    PAGE(EVENT(1) ",{}," EVENT(2)), FINE};
@@ -282,7 +278,7 @@ stop_later(void *ctx)
 
 /* It goes on until it is stopped, and then what is here is acknowledged. */
 static void
-test_consume_stops(void **state)
+test_consume_stops(void **)
 {
 	static const char *const answers[] = {PAGE(EVENT(1)), FINE, PAGE("")};
 	struct book b = {
@@ -294,7 +290,6 @@ test_consume_stops(void **state)
 	struct fake f;
 	int asked = 0;
 
-	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
 	cl = fake_client(&f, 3, stop_later, &asked);
 	assert_int_equal(hk_consumer_open(cl, "m", NULL, &c, &e), HK_OK);

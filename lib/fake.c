@@ -162,7 +162,6 @@ fake_stop(struct fake *f)
 	ssize_t n = write(f->stop[1], "x", 1);
 
 	assert(n == 1);
-	(void)n;
 	(void)pthread_join((pthread_t)f->thread, NULL);
 	(void)close(f->fd);
 	(void)close(f->stop[0]);
@@ -189,6 +188,5 @@ fake_client(
 	int rc = hk_client_new(f->url, "hk_key", &o, &c, NULL);
 
 	assert(rc == HK_OK);
-	(void)rc;
 	return c;
 }

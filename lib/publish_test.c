@@ -14,7 +14,7 @@
 
 /* Sent until it is answered, with the same bytes each time. */
 static void
-test_publish(void **state)
+test_publish(void **)
 {
 	static const char *const again[] = {"", BUSY,
 	    "429 after=1 {\"error\":{\"code\":\"RATE_LIMITED\"}}",
@@ -45,7 +45,6 @@ test_publish(void **state)
 	struct hk_client *c;
 	struct fake f;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		fake_start(&f, rows[i].answers, 1);
 		c = fake_client(&f, 3, NULL, NULL);
@@ -83,7 +82,7 @@ test_publish(void **state)
 }
 
 static void
-test_prepare(void **state)
+test_prepare(void **)
 {
 	static const struct {
 		const char *json, *begins, *ends;
@@ -106,7 +105,6 @@ test_prepare(void **state)
 	struct hk_error e;
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		assert_int_equal(hk_event_prepare(rows[i].json,
 				     strlen(rows[i].json), &text, &n, id, &e),
@@ -133,14 +131,13 @@ test_prepare(void **state)
 
 /* A child of fork() does not make its parent's ids. */
 static void
-test_fork(void **state)
+test_fork(void **)
 {
 	char mine[HK_ID_LEN + 1], theirs[HK_ID_LEN + 1], *text;
 	int fd[2], status = 0;
 	size_t n;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(hk_event_prepare("{}", 2, &text, &n, mine, NULL), 0);
 	hk_memory_free(text);
 	assert_int_equal(pipe(fd), 0);
@@ -161,7 +158,7 @@ test_fork(void **state)
 }
 
 static void
-test_draft(void **state)
+test_draft(void **)
 {
 	struct hk_draft d = {.event_id = ID,
 	    .event_type = "a\"b",
@@ -175,7 +172,6 @@ test_draft(void **state)
 	char *text;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(hk_draft_json(&d, &text, &n, &e), HK_OK);
 	assert_string_equal(text,
 	    "{\"schemaVersion\":1,\"eventId\":\"" ID
@@ -231,7 +227,7 @@ add_again(void *ctx, const struct hk_result *r)
 }
 
 static void
-test_free_ends(void **state)
+test_free_ends(void **)
 {
 	static const char *const none[] = {""};
 	struct hk_publisher *p = NULL;
@@ -240,7 +236,6 @@ test_free_ends(void **state)
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	fake_start(&f, none, 1);
 	c = fake_client(&f, 1, NULL, NULL);
 	assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
@@ -270,7 +265,7 @@ add(struct hk_publisher *p, size_t i)
 	"\"no\",\"pointer\":\"/payload\"}}"
 
 static void
-test_batches(void **state)
+test_batches(void **)
 {
 	static const char *const answers[] = {BUSY, "",
 	    "200 {\"results\":[" OK_AT(1) "," WRONG "," OK_AT(3) "]}",
@@ -283,7 +278,6 @@ test_batches(void **state)
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
 	c = fake_client(&f, 5, NULL, NULL);
 	assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
@@ -313,7 +307,7 @@ test_batches(void **state)
 
 /* A batch that is too much is halved, until the culprit stands alone. */
 static void
-test_halving(void **state)
+test_halving(void **)
 {
 	static const char *const answers[] = {"413 {}", "413 {}", "413 {}",
 	    "200 {\"results\":[" OK_AT(2) "]}",
@@ -325,7 +319,6 @@ test_halving(void **state)
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
 	c = fake_client(&f, 5, NULL, NULL);
 	assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
@@ -347,7 +340,7 @@ test_halving(void **state)
 
 /* Tries are used up, answers make no sense, and the end comes early. */
 static void
-test_batch_failures(void **state)
+test_batch_failures(void **)
 {
 	static const char *const odd[] = {"200 {\"results\":[]}"};
 	static const char *const busy[] = {BUSY};
@@ -360,7 +353,6 @@ test_batch_failures(void **state)
 	struct hk_error e;
 	struct fake f;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct told t = {.n = 0};
 		struct hk_publisher_opts o = {
@@ -396,7 +388,7 @@ stop_at_three(void *ctx)
 }
 
 static void
-test_stop(void **state)
+test_stop(void **)
 {
 	static const char *const busy[] = {"503 after=100 {}"};
 	int asked = 0;
@@ -407,7 +399,6 @@ test_stop(void **state)
 	struct fake f;
 	int64_t began = clock_mono_ms();
 
-	(void)state;
 	fake_start(&f, busy, 1);
 	assert_int_equal(hk_client_new(f.url, "k", &o, &c, &e), HK_OK);
 	assert_int_equal(
@@ -419,7 +410,7 @@ test_stop(void **state)
 }
 
 static void
-test_client_arguments(void **state)
+test_client_arguments(void **)
 {
 	static const struct {
 		const char *url, *key;
@@ -429,7 +420,6 @@ test_client_arguments(void **state)
 	struct hk_client *c;
 	struct hk_error e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_int_equal(
 		    hk_client_new(rows[i].url, rows[i].key, NULL, &c, &e),

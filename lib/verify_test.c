@@ -90,7 +90,7 @@ round_trip(enum hk_scheme scheme, const char *secret, const char *other,
 }
 
 static void
-test_standard(void **state)
+test_standard(void **)
 {
 	static const enum hk_scheme schemes[] = {
 	    HK_STANDARD, HK_CLOUDEVENTS, HK_CLOUDEVENTS_BINARY};
@@ -103,7 +103,6 @@ test_standard(void **state)
 	    {"webhook-signature", made(WHSK, false, "v1a,", message, false)},
 	    {"webhook-id", "msg_1"}, {"webhook-timestamp", "1700000000"}};
 
-	(void)state;
 	round_trip(HK_STANDARD, WHSEC,
 	    "whsec_AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", hmac, 3,
 	    true);
@@ -120,7 +119,7 @@ test_standard(void **state)
 }
 
 static void
-test_text_schemes(void **state)
+test_text_schemes(void **)
 {
 	struct hk_header repository[] = {{"X-NemakiWare-Signature",
 	    made("plain", true, "sha256=", BODY, true)}};
@@ -132,7 +131,6 @@ test_text_schemes(void **state)
 	    made("plain", true, "sha256=", BODY, true)}};
 	struct hk_header both[3];
 
-	(void)state;
 	round_trip(HK_REPOSITORY, "plain", "other", repository, 1, false);
 	round_trip(HK_TASK, "plain", "other", task, 2, true);
 	round_trip(HK_GITHUB, "plain", "other", github, 1, false);
@@ -160,20 +158,19 @@ test_text_schemes(void **state)
 
 /* GitHub's own example, from its documentation. */
 static void
-test_github_vector(void **state)
+test_github_vector(void **)
 {
 	struct hk_header h[] = {{"X-Hub-Signature-256",
 	    "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b0"
 	    "43e17"}};
 
-	(void)state;
 	assert_int_equal(check(HK_GITHUB, "It's a Secret to Everybody", h, 1,
 			     "Hello, World!", NOW, NULL),
 	    HK_OK);
 }
 
 static void
-test_stripe(void **state)
+test_stripe(void **)
 {
 	static const char *const forms[] = {"t=1700000000,v1=%s",
 	    "t=1700000000, v1=%s ,v0=6ffbb5", "v1=00,t=1700000000,v1=%s"};
@@ -184,7 +181,6 @@ test_stripe(void **state)
 	struct hk_header h[] = {
 	    {"Stripe-Time", "1"}, {"Stripe-Signature", value}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -204,7 +200,7 @@ test_stripe(void **state)
 }
 
 static void
-test_hub(void **state)
+test_hub(void **)
 {
 	struct hk_otp o = {.secret = "plain", .secret_n = 5};
 	struct hk_otp_memory *used = hk_otp_memory_new(2);
@@ -213,7 +209,6 @@ test_hub(void **state)
 	struct hk_header h[] = {{"Authorization", code}};
 	struct hk_error e;
 
-	(void)state;
 	assert_non_null(used);
 	assert_int_equal(hk_otp_make(&o, NOW, code, &e), HK_OK);
 	assert_int_equal(strlen(code), 8);
@@ -251,7 +246,7 @@ test_hub(void **state)
 
 /* RFC 6238, appendix B. */
 static void
-test_otp_vectors(void **state)
+test_otp_vectors(void **)
 {
 	static const struct {
 		enum hk_otp_hash hash;
@@ -270,7 +265,6 @@ test_otp_vectors(void **state)
 	};
 	char code[HK_OTP_MAX + 1];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct hk_otp o = {.secret = rows[i].secret,
 		    .secret_n = strlen(rows[i].secret),
@@ -282,7 +276,7 @@ test_otp_vectors(void **state)
 }
 
 static void
-test_bad_arguments(void **state)
+test_bad_arguments(void **)
 {
 	static const struct {
 		enum hk_scheme scheme;
@@ -302,7 +296,6 @@ test_bad_arguments(void **state)
 	struct hk_verifier *v;
 	struct hk_error e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const char *one = rows[i].secret;
 

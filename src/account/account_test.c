@@ -54,7 +54,7 @@ end(void **state)
 }
 
 static void
-test_names(void **state)
+test_names(void **)
 {
 	static const struct {
 		const char *name;
@@ -78,7 +78,6 @@ test_names(void **state)
 	};
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (account_check_name(str_of(rows[i].name), "/name", &e) !=
 		    rows[i].want)
@@ -223,7 +222,7 @@ test_users(void **state)
 }
 
 static void
-test_key_check(void **state)
+test_key_check(void **)
 {
 	static const struct uuid some[KEY_TENANTS_MAX + 1];
 	static const struct {
@@ -261,7 +260,6 @@ test_key_check(void **state)
 	};
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int rc = key_check(&rows[i].k, NOW, &e);
 
@@ -457,7 +455,7 @@ test_audited(void **state)
 }
 
 static void
-test_json(void **state)
+test_json(void **)
 {
 	struct uuid tenant = {{0x11}}, id = {{0x22}};
 	struct key k = {.public_id = id,
@@ -477,7 +475,6 @@ test_json(void **state)
 	    .changed_us = NOW};
 	struct buf b = BUF(KIB);
 
-	(void)state;
 	key_json(&k, NULL, &b);
 	assert_str(buf_str(&b),
 	    "{\"id\":\"22000000-0000-0000-0000-000000000000\","
@@ -497,13 +494,12 @@ test_json(void **state)
 }
 
 static void
-test_within(void **state)
+test_within(void **)
 {
 	struct uuid t[3] = {{{1}}, {{2}}, {{3}}};
 	struct principal two = {.tenants = t, .n_tenants = 2};
 	struct principal all = {0};
 
-	(void)state;
 	assert_true(scopes_tenants_within(t, 2, &two));
 	assert_true(scopes_tenants_within(t + 1, 1, &two));
 	assert_false(scopes_tenants_within(t, 3, &two));
@@ -523,7 +519,7 @@ test_within(void **state)
 
 /* What a route wants, and who may. */
 static void
-test_may(void **state)
+test_may(void **)
 {
 	static const struct uuid one[1];
 	static const struct {
@@ -554,7 +550,6 @@ test_may(void **state)
 	};
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		assert_int_equal(
 		    scopes_may(&ROWS[i].who, ROWS[i].wants, &e), ROWS[i].rc);

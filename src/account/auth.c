@@ -197,7 +197,7 @@ load_session(struct lookup *k, struct db *db, struct err *e)
 
 /* On the password thread. */
 static void
-check_shown(struct pool_job *job, void *ctx)
+check_shown(struct pool_job *job, void *)
 {
 	struct lookup *k = MAIL_OF(job, struct lookup, job);
 	struct check_ask ask = {.name = k->name,
@@ -207,7 +207,6 @@ check_shown(struct pool_job *job, void *ctx)
 	int rc = check_password(k->auth->check, &ask, clock_mono_us(),
 	    &k->seen.verified_until_us, &k->req->err);
 
-	(void)ctx;
 	atomic_fetch_sub(k->waiting, 1);
 	finish_lookup(k, rc);
 }

@@ -13,7 +13,7 @@ static const struct lockout_opts OPTS = {
 };
 
 static void
-test_check(void **state)
+test_check(void **)
 {
 	static const struct {
 		const char *name, *password, *peer;
@@ -48,7 +48,6 @@ test_check(void **state)
 	int64_t until = 0, base = 1000 * US_PER_S;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(password_hash(STR("right one"), hash, &e), OK);
 	assert_int_equal(password_hash(STR("another"), other, &e), OK);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -99,13 +99,12 @@ fail_from(struct world *w, const char *way, const char *whom, const char *peer)
 
 /* The same way, person and network are one row; each is counted. */
 static void
-test_summed_up(void **state)
+test_summed_up(void **)
 {
 	int64_t before = metric_value(M_LOGIN_FAILED);
 	struct world w = {0};
 	struct found n;
 
-	(void)state;
 	begin(&w, WHOLE_DAY);
 	for (int i = 0; i < 5; i++)
 		fail_from(&w, "password", "user:anna", "192.0.2.1");
@@ -126,13 +125,12 @@ test_summed_up(void **state)
 
 /* More than there is room for: few rows, and none is lost. */
 static void
-test_siege(void **state)
+test_siege(void **)
 {
 	struct world w = {0};
 	struct found n;
 	char peer[32];
 
-	(void)state;
 	begin(&w, WHOLE_DAY);
 	for (int i = 0; i < LOGIN_NOTES_MAX + 1000; i++) {
 		(void)snprintf(
@@ -149,12 +147,11 @@ test_siege(void **state)
 
 /* Nothing is written before its time is over, and nothing twice. */
 static void
-test_window(void **state)
+test_window(void **)
 {
 	struct world w = {0};
 	struct found n;
 
-	(void)state;
 	begin(&w, 1);
 	failures_look(w.f, true);
 	fail_from(&w, "key", "", "192.0.2.1");
@@ -169,12 +166,11 @@ test_window(void **state)
 }
 
 static void
-test_without(void **state)
+test_without(void **)
 {
 	int64_t before = metric_value(M_LOGIN_FAILED);
 	struct world w = {.f = NULL};
 
-	(void)state;
 	fail_from(&w, "key", "", "192.0.2.1");
 	assert_int_equal(metric_value(M_LOGIN_FAILED), before + 1);
 	failures_free(NULL);

@@ -8,7 +8,7 @@
 #include "loop/thread.h"
 
 static void
-test_bucket(void **state)
+test_bucket(void **)
 {
 	static const struct {
 		int64_t at_ms, rate, cost;
@@ -46,7 +46,6 @@ test_bucket(void **state)
 	struct limiter *l = limiter_new(LIMITER_MAX, 1);
 	struct err e = {0};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int rc = limiter_take(l, 7, rows[i].rate, rows[i].cost,
 		    rows[i].at_ms * US_PER_MS, &e);
@@ -61,12 +60,11 @@ test_bucket(void **state)
 
 /* Keys don't take from each other, nor does an idle one hold a slot. */
 static void
-test_keys(void **state)
+test_keys(void **)
 {
 	struct limiter *l = limiter_new(LIMITER_MAX, 1);
 	struct err e;
 
-	(void)state;
 	for (int64_t k = 1; k <= LIMITER_MAX; k++)
 		assert_int_equal(limiter_take(l, k, 1, 1, 1, &e), OK);
 	for (int64_t k = 1; k <= LIMITER_MAX; k++)
@@ -82,13 +80,12 @@ test_keys(void **state)
 
 /* 120 a minute: 120 at once, then one each half second (seed 002, 13.1). */
 static void
-test_minute(void **state)
+test_minute(void **)
 {
 	struct limiter *l = limiter_new(LIMITER_PEOPLE_MAX, 60);
 	int64_t at = 5 * US_PER_S;
 	struct err e = {0};
 
-	(void)state;
 	for (int i = 0; i < 120; i++)
 		assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), OK);
 	assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), ERR_BUSY);
@@ -116,13 +113,12 @@ test_minute(void **state)
 
 /* Who is not heard of for a minute leaves no slot behind. */
 static void
-test_minute_slots(void **state)
+test_minute_slots(void **)
 {
 	struct limiter *l = limiter_new(4, 60);
 	int64_t at = 5 * US_PER_S;
 	struct err e = {0};
 
-	(void)state;
 	for (int round = 0; round < 100; round++) {
 		for (int64_t id = 1; id <= 4; id++)
 			assert_int_equal(
@@ -154,13 +150,12 @@ push(void *arg)
 
 /* At one instant exactly a second's worth passes, whoever asks. */
 static void
-test_threads(void **state)
+test_threads(void **)
 {
 	struct crowd c = {.l = limiter_new(LIMITER_MAX, 1)};
 	struct thread *t[THREADS];
 	struct err e;
 
-	(void)state;
 	assert_int_equal(limiter_take(c.l, 3, RATE, 1, 5, &e), OK);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(thread_start("push", push, &c, &t[i], &e), OK);

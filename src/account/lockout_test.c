@@ -13,7 +13,7 @@ static const struct lockout_opts OPTS = {
 };
 
 static void
-test_rule(void **state)
+test_rule(void **)
 {
 	enum { FAIL, PASS, WAIT };
 	static const struct {
@@ -57,7 +57,6 @@ test_rule(void **state)
 	struct lockout_key k =
 	    lockout_pair(STR("admin"), STR("$h"), "192.0.2.1");
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int64_t now = rows[i].at_s * US_PER_S;
 		int64_t wait;
@@ -77,7 +76,7 @@ test_rule(void **state)
 
 /* Which two callers are one pair. */
 static void
-test_pairs(void **state)
+test_pairs(void **)
 {
 	static const struct {
 		const char *name, *peer;
@@ -96,7 +95,6 @@ test_pairs(void **state)
 			       STR("admin"), STR("$h"), "192.0.2.1"),
 			   b;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		b = lockout_pair(str_of(rows[i].name), STR("$h"), rows[i].peer);
 		if ((memcmp(&a, &b, sizeof(a)) == 0) != rows[i].same)
@@ -114,14 +112,13 @@ test_pairs(void **state)
 
 /* However many names are tried, memory stays; the oldest pair goes first. */
 static void
-test_bound(void **state)
+test_bound(void **)
 {
 	struct lockout *l = lockout_new(&OPTS);
 	struct lockout_key first = lockout_pair(STR("first"), STR("$h"), "::1");
 	struct lockout_key held = lockout_pair(STR("held"), STR("$h"), "::1");
 	char name[32];
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		lockout_failed(l, &first, US_PER_S);
 	for (int i = 0; i < 2; i++)

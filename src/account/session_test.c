@@ -6,14 +6,13 @@
 
 /* Only what was made under this secret is read, to the last bit. */
 static void
-test_text(void **state)
+test_text(void **)
 {
 	struct session_key k = {{1, 2, 3}}, other = {{1, 2, 4}};
 	unsigned char id[DIGEST_LEN], got[DIGEST_LEN];
 	char text[SESSION_TEXT_LEN + 1], bad[SESSION_TEXT_LEN + 1];
 	struct str whole = {text, SESSION_TEXT_LEN};
 
-	(void)state;
 	session_make(&k, text, id);
 	assert_int_equal(strlen(text), SESSION_TEXT_LEN);
 	assert_true(session_read(&k, whole, got));
@@ -34,7 +33,7 @@ test_text(void **state)
 }
 
 static void
-test_cookie(void **state)
+test_cookie(void **)
 {
 	static const struct {
 		const char *header, *want;
@@ -54,7 +53,6 @@ test_cookie(void **state)
 	    {";;;=;=", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (!str_eq(session_cookie(
 				str_of(rows[i].header), STR(SESSION_COOKIE)),

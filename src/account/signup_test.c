@@ -8,7 +8,7 @@
 #include "seal/jwt.h"
 
 static void
-test_allows(void **state)
+test_allows(void **)
 {
 	static const struct {
 		const char *rules, *email;
@@ -36,7 +36,6 @@ test_allows(void **state)
 	    {"@a.org, group:staff", "b@b.org", true, "[\"staff\"]", true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct arena *a = arena_new(64 * KIB);
 		struct json *j = NULL;
@@ -54,7 +53,7 @@ test_allows(void **state)
 }
 
 static void
-test_check(void **state)
+test_check(void **)
 {
 	static const struct {
 		const char *rules;
@@ -71,7 +70,6 @@ test_check(void **state)
 	    {"Open", ERR_INVALID, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct err e;
 

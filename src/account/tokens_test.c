@@ -16,7 +16,7 @@ static enum store_engine engine;
 static struct err e;
 
 static void
-test_form(void **state)
+test_form(void **)
 {
 	static const struct {
 		const char *text;
@@ -35,7 +35,6 @@ test_form(void **state)
 	    {"hk_aaaaaaaaaaaaaaaaaaaaaaaa", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (token_app_formed(str_of(rows[i].text)) != rows[i].formed)
 			fail_msg("%s", rows[i].text);
@@ -107,7 +106,7 @@ world_close(struct world *w)
 
 /* By itself, and by what Fever makes of it; nothing else is it. */
 static void
-test_finding(void **state)
+test_finding(void **)
 {
 	struct world w;
 	struct {
@@ -119,7 +118,6 @@ test_finding(void **state)
 	char hex[FEVER_KEY_LEN + 1] = "";
 	unsigned char md5[DIGEST_MD5_LEN], hash[DIGEST_LEN];
 
-	(void)state;
 	world_open(&w);
 	assert_true(token_app_formed(str_of(w.text)));
 	assert_str(w.t.login, "anna@e.x");
@@ -207,13 +205,12 @@ touch(struct db *db, void *ctx, struct err *err)
 }
 
 static void
-test_how_many(void **state)
+test_how_many(void **)
 {
 	struct app_token *list = NULL;
 	struct world w;
 	size_t n = 0;
 
-	(void)state;
 	world_open(&w);
 	must(tokens_list(w.db, w.user, w.a, &list, &n, &e));
 	assert_int_equal(n, 1);
@@ -239,7 +236,7 @@ test_how_many(void **state)
 }
 
 static void
-test_whose(void **state)
+test_whose(void **)
 {
 	static const struct {
 		const char *login;
@@ -251,7 +248,6 @@ test_whose(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int64_t user = 0;
@@ -266,7 +262,7 @@ test_whose(void **state)
 
 /* The password is shown once. */
 static void
-test_json(void **state)
+test_json(void **)
 {
 	struct app_token t = {.name = STR("a \"b\""),
 	    .login = STR("anna"),
@@ -274,7 +270,6 @@ test_json(void **state)
 	    .created_us = NOW};
 	struct buf b = BUF(4096);
 
-	(void)state;
 	token_json(&t, "abcdef-x", &b);
 	assert_str(buf_str(&b),
 	    "{\"id\":\"00000000-0000-0000-0000-000000000000\","

@@ -243,7 +243,7 @@ api_ask_anyway(struct req *r, struct deliver_ask *q,
 }
 
 static bool
-hook_work(void *arg, struct req *r)
+hook_work(void *, struct req *r)
 {
 	static int (*const GIVE[])(struct req *, handler_fn, struct err *) = {
 	    [ON_READ] = api_read,
@@ -252,7 +252,6 @@ hook_work(void *arg, struct req *r)
 	};
 	struct err e;
 
-	(void)arg;
 	return GIVE[r->route->on](r, r->route->run, &e) == REQ_WAIT;
 }
 
@@ -362,7 +361,7 @@ hook_stopping(void *arg)
 }
 
 static void
-hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
+hook_answered(void *, const struct req *r, int status, int64_t took_us)
 {
 	static const enum metric BY_CLASS[] = {
 	    M_HTTP_2XX, M_HTTP_3XX, M_HTTP_4XX, M_HTTP_5XX};
@@ -370,7 +369,6 @@ hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
 	char user[UUID_LEN + 1];
 	struct log_line l;
 
-	(void)arg;
 	if (status >= 200 && status < 600)
 		metric_add(BY_CLASS[status / 100 - 2], 1);
 	metric_observe(M_HTTP_SECONDS, took_us);

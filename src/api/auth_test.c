@@ -10,7 +10,7 @@
 #define LOOK "/v1/event-types" /* what the scope read is enough for */
 
 static void
-test_who(void **state)
+test_who(void **)
 {
 	static const struct {
 		const char *who, *path;
@@ -28,7 +28,6 @@ test_who(void **state)
 	    {"hk_0123456789012345678901234567890123456789012", LOOK, 401},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		for (int again = 0; again < 2; again++)
 			if (status(rows[i].who, "GET", rows[i].path, NULL) !=
@@ -38,11 +37,10 @@ test_who(void **state)
 
 /* Guessing locks the guesser; who is logged in at the same address stays. */
 static void
-test_lock(void **state)
+test_lock(void **)
 {
 	struct answer a = {0};
 
-	(void)state;
 	assert_int_equal(status(ADMIN, "GET", LOOK, NULL), 200);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(
@@ -58,7 +56,7 @@ test_lock(void **state)
 /* However many guess names at once, each is told, and nobody waits behind
  * more than AUTH_CHECKS_EACH of one network. */
 static void
-test_crowd(void **state)
+test_crowd(void **)
 {
 	enum { CROWD = 3 * AUTH_CHECKS_EACH };
 	int said[2] = {0, 0}, running = 1; /* 401, 429 */
@@ -67,7 +65,6 @@ test_crowd(void **state)
 	CURL *each[CROWD];
 	char url[64], who[32];
 
-	(void)state;
 	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d" LOOK,
 	    server_port(w.server));
 	for (int i = 0; i < CROWD; i++) {

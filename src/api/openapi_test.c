@@ -61,11 +61,10 @@ length(yajl_val v)
 }
 
 static void
-test_document(void **state)
+test_document(void **)
 {
 	yajl_val v = make(), paths = at(v, "paths", NULL, NULL), op;
 
-	(void)state;
 	assert_string_equal(
 	    YAJL_GET_STRING(at(v, "openapi", NULL, NULL)), "3.1.0");
 	assert_string_equal(
@@ -94,7 +93,7 @@ test_document(void **state)
 }
 
 static void
-test_security(void **state)
+test_security(void **)
 {
 	static const struct {
 		const char *path;
@@ -108,7 +107,6 @@ test_security(void **state)
 	};
 	yajl_val v = make();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		yajl_val op = at(v, "paths", T[i].path, "get");
 		yajl_val ways = at(op, "security", NULL, NULL), last;

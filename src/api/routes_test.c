@@ -26,7 +26,7 @@ shown(struct arena *a, const char *path)
 }
 
 static void
-test_openapi(void **state)
+test_openapi(void **)
 {
 	struct arena *a = arena_new(16 * MIB);
 	struct buf out = BUF(MIB);
@@ -35,7 +35,6 @@ test_openapi(void **state)
 	size_t operations = 0;
 	struct err e;
 
-	(void)state;
 	openapi_write(API_ROUTES, API_ROUTE_COUNT, &out);
 	if (json_parse(a, buf_str(&out), &doc, &e) < 0)
 		fail_msg("%s", e.text);
@@ -62,7 +61,7 @@ test_openapi(void **state)
 
 /* Each is found by its own path; what is open to anybody is known. */
 static void
-test_routes(void **state)
+test_routes(void **)
 {
 	static const char *const OPEN[] = {
 	    "/healthz", "/readyz", "/openapi.json"};
@@ -71,7 +70,6 @@ test_routes(void **state)
 	size_t open = 0;
 	struct err e;
 
-	(void)state;
 	if (router_new(API_ROUTES, API_ROUTE_COUNT, &rt, &e) < 0)
 		fail_msg("%s", e.text);
 	for (size_t i = 0; i < API_ROUTE_COUNT; i++) {
@@ -96,11 +94,10 @@ test_routes(void **state)
 
 /* Who calls a route that is not open is counted, by the limit of its kind. */
 static void
-test_limits(void **state)
+test_limits(void **)
 {
 	size_t events = 0, feeds = 0;
 
-	(void)state;
 	for (size_t i = 0; i < API_ROUTE_COUNT; i++) {
 		const struct route *r = &API_ROUTES[i];
 		bool person =

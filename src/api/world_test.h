@@ -46,9 +46,8 @@ struct answer {
 };
 
 static void
-committed(void *arg, int64_t last_seq)
+committed(void *, int64_t last_seq)
 {
-	(void)arg;
 	tail_committed(w.api.tail, last_seq);
 }
 
@@ -125,14 +124,13 @@ start_server(void)
 }
 
 static int
-world_begin(void **state)
+world_begin(void **)
 {
 	char made[PASSWORD_MADE_LEN + 1];
 	struct db *db;
 	struct err e;
 	bool first;
 
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	fixture_open(&w.fixture, STORE_SQLITE, NULL);
 	(void)snprintf(
@@ -162,9 +160,8 @@ world_begin(void **state)
 }
 
 static int
-world_end(void **state)
+world_end(void **)
 {
-	(void)state;
 	atomic_store(&w.api.stopping, true);
 	tail_hurry(w.api.tail);
 	assert_true(server_drain(w.server, 5000));

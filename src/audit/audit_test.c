@@ -144,11 +144,10 @@ struct seen {
 };
 
 static int
-see(void *ctx, struct str row, struct err *e)
+see(void *ctx, struct str row, struct err *)
 {
 	struct seen *s = ctx;
 
-	(void)e;
 	if (s->enough && s->n == s->enough)
 		return AUDIT_ENOUGH;
 	s->last = arena_dup(s->w->a, row);
@@ -431,12 +430,11 @@ struct writer {
 };
 
 static int
-put_three(struct db *db, void *ctx, struct err *e)
+put_three(struct db *db, void *, struct err *e)
 {
 	struct audit_row rows[3] = {
 	    {.at_us = NOW}, {.at_us = NOW}, {.at_us = NOW}};
 
-	(void)ctx;
 	return audit_put_many(db, rows, COUNT_OF(rows), e);
 }
 
@@ -478,11 +476,10 @@ test_two_writers(void **state)
 }
 
 static void
-test_names(void **state)
+test_names(void **)
 {
 	enum audit_category c = AUDIT_COUNT;
 
-	(void)state;
 	assert_true(audit_category_of(STR("KEY_CREATED"), &c));
 	assert_int_equal(c, AUDIT_KEY_CREATED);
 	assert_false(audit_category_of(STR("key_created"), &c));

@@ -5,11 +5,10 @@
 #include "base/test.h"
 
 static void
-hands_out_zeroed_and_aligned(void **state)
+hands_out_zeroed_and_aligned(void **)
 {
 	struct arena *a = arena_new(1 << 20);
 
-	(void)state;
 	for (size_t n = 0; n < 3000; n++) {
 		unsigned char *p = arena_alloc(a, n % 97);
 
@@ -27,11 +26,10 @@ hands_out_zeroed_and_aligned(void **state)
 }
 
 static void
-keeps_its_limit(void **state)
+keeps_its_limit(void **)
 {
 	struct arena *a = arena_new(100);
 
-	(void)state;
 	assert_null(arena_try(a, 101));
 	assert_non_null(arena_try(a, 60));
 	assert_null(arena_try(a, 41));
@@ -51,12 +49,11 @@ keeps_its_limit(void **state)
 }
 
 static void
-takes_what_is_larger_than_a_block(void **state)
+takes_what_is_larger_than_a_block(void **)
 {
 	struct arena *a = arena_new(8 << 20);
 	char *big = arena_alloc(a, 3 << 20);
 
-	(void)state;
 	assert_non_null(big);
 	big[(3 << 20) - 1] = 'x';
 	assert_non_null(arena_alloc(a, 4 << 20));
@@ -67,12 +64,11 @@ takes_what_is_larger_than_a_block(void **state)
 }
 
 static void
-copies_and_formats(void **state)
+copies_and_formats(void **)
 {
 	struct arena *a = arena_new(4096);
 	struct str s;
 
-	(void)state;
 	s = arena_dup(a, STR("pa\0ir"));
 	assert_int_equal(s.n, 5);
 	assert_memory_equal(s.p, "pa\0ir", 6);

@@ -2,11 +2,10 @@
 #include "base/test.h"
 
 static void
-says_what_and_where(void **state)
+says_what_and_where(void **)
 {
 	struct err e;
 
-	(void)state;
 	assert_int_equal(
 	    err_at(&e, ERR_INVALID, "/a/0", "must be %d", 3), ERR_INVALID);
 	assert_int_equal(e.code, ERR_INVALID);
@@ -20,12 +19,11 @@ says_what_and_where(void **state)
 }
 
 static void
-cuts_what_is_too_long(void **state)
+cuts_what_is_too_long(void **)
 {
 	char big[1000];
 	struct err e;
 
-	(void)state;
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\0';
 	(void)err_at(&e, ERR_IO, big, "%s", big);

@@ -5,11 +5,10 @@
 #include "base/test.h"
 
 static void
-grows_to_its_limit(void **state)
+grows_to_its_limit(void **)
 {
 	struct buf b = BUF(1000);
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		buf_addc(&b, (char)('a' + i % 26));
 	assert_false(b.failed);
@@ -23,11 +22,10 @@ grows_to_its_limit(void **state)
 }
 
 static void
-failure_is_sticky(void **state)
+failure_is_sticky(void **)
 {
 	struct buf b = BUF(4);
 
-	(void)state;
 	buf_addz(&b, "abc");
 	buf_addz(&b, "de");
 	assert_true(b.failed);
@@ -45,11 +43,10 @@ failure_is_sticky(void **state)
 }
 
 static void
-empty_runs_are_fine(void **state)
+empty_runs_are_fine(void **)
 {
 	struct buf b = BUF(10);
 
-	(void)state;
 	assert_str(buf_str(&b), "");
 	buf_add(&b, STR_EMPTY);
 	buf_add(&b, (struct str){NULL, 0});
@@ -61,7 +58,7 @@ empty_runs_are_fine(void **state)
 }
 
 static void
-writes_numbers(void **state)
+writes_numbers(void **)
 {
 	static const struct {
 		int64_t v;
@@ -76,7 +73,6 @@ writes_numbers(void **state)
 	};
 	struct buf b = BUF(100);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		buf_clear(&b);
 		buf_int(&b, ROWS[i].v);
@@ -91,11 +87,10 @@ writes_numbers(void **state)
 }
 
 static void
-format_over_the_limit_fails(void **state)
+format_over_the_limit_fails(void **)
 {
 	struct buf b = BUF(4);
 
-	(void)state;
 	buf_fmt(&b, "%s", "12345");
 	assert_true(b.failed);
 	assert_int_equal(b.n, 0);
@@ -103,7 +98,7 @@ format_over_the_limit_fails(void **state)
 }
 
 static void
-writes_json_strings(void **state)
+writes_json_strings(void **)
 {
 	static const struct {
 		struct str in;
@@ -119,7 +114,6 @@ writes_json_strings(void **state)
 	};
 	struct buf b = BUF(100);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		buf_clear(&b);
 		buf_json(&b, ROWS[i].in);
@@ -130,11 +124,10 @@ writes_json_strings(void **state)
 
 /* All of a file, up to the limit and not a byte past it. */
 static void
-reads_files(void **state)
+reads_files(void **)
 {
 	char text[1500];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	for (size_t limit = sizeof(text) - 1; limit <= sizeof(text) + 1;
 	     limit++) {

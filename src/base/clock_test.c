@@ -4,7 +4,7 @@
 #include "base/test.h"
 
 static void
-reads_rfc3339(void **state)
+reads_rfc3339(void **)
 {
 	static const struct {
 		const char *text;
@@ -47,7 +47,6 @@ reads_rfc3339(void **state)
 	    {"", false, false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str s = str_of(ROWS[i].text);
 		int64_t us = 77;
@@ -62,7 +61,7 @@ reads_rfc3339(void **state)
 }
 
 static void
-writes_what_it_reads(void **state)
+writes_what_it_reads(void **)
 {
 	static const char *const ROWS[] = {
 	    "1970-01-01T00:00:00.000Z",
@@ -74,7 +73,6 @@ writes_what_it_reads(void **state)
 	};
 	struct buf b = BUF(100);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		char text[TIME_LEN + 1];
 		int64_t us;
@@ -92,11 +90,10 @@ writes_what_it_reads(void **state)
 }
 
 static void
-every_day_for_400_years(void **state)
+every_day_for_400_years(void **)
 {
 	char text[TIME_LEN + 1], last[TIME_LEN + 1] = "";
 
-	(void)state;
 	for (int64_t day = -40000; day < 146097 - 40000; day++) {
 		int64_t us;
 
@@ -109,7 +106,7 @@ every_day_for_400_years(void **state)
 }
 
 static void
-knows_real_days(void **state)
+knows_real_days(void **)
 {
 	static const struct {
 		const char *text;
@@ -124,17 +121,15 @@ knows_real_days(void **state)
 	    {"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		assert_int_equal(time_is_day(str_of(ROWS[i].text)), ROWS[i].ok);
 }
 
 static void
-goes_forward(void **state)
+goes_forward(void **)
 {
 	int64_t a = clock_mono_us(), b = clock_mono_us();
 
-	(void)state;
 	assert_true(b >= a);
 	assert_true(clock_mono_ms() >= a / US_PER_MS);
 	/* After this was written, and before the year 2200. */

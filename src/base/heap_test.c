@@ -28,11 +28,10 @@ least_due(void)
 
 /* Adds, moves and removes; the first is always the one due first. */
 static void
-agrees_with_a_search(void **state)
+agrees_with_a_search(void **)
 {
 	struct heap h = {.v = NULL};
 
-	(void)state;
 	memset(nodes, 0, sizeof(nodes));
 	for (int step = 0; step < 20000; step++) {
 		struct heap_node *n = &nodes[roll() % NODES];
@@ -55,14 +54,13 @@ agrees_with_a_search(void **state)
 }
 
 static void
-comes_out_sorted(void **state)
+comes_out_sorted(void **)
 {
 	struct heap h = {.v = NULL};
 	int64_t last = INT64_MIN;
 	struct heap_node *n;
 	size_t seen = 0;
 
-	(void)state;
 	memset(nodes, 0, sizeof(nodes));
 	assert_null(heap_first(&h));
 	for (size_t i = 0; i < NODES; i++) {

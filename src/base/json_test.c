@@ -132,9 +132,8 @@ static const struct {
 };
 
 static void
-bad_is_refused_with_its_place(void **state)
+bad_is_refused_with_its_place(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(BAD); i++) {
 		struct json *j = NULL;
 		char want[256];
@@ -152,12 +151,11 @@ bad_is_refused_with_its_place(void **state)
 }
 
 static void
-numbers_are_kept_as_written(void **state)
+numbers_are_kept_as_written(void **)
 {
 	static const char *const N[] = {"0", "-0", "0.1", "1e400", "1E+2",
 	    "12345678901234567890", "-0.0e-0", "3.0000000000000000000001"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(N); i++) {
 		char text[64];
 		struct json *j = parse_z(N[i]); /* ends with the input */
@@ -172,7 +170,7 @@ numbers_are_kept_as_written(void **state)
 }
 
 static void
-ints_are_strict(void **state)
+ints_are_strict(void **)
 {
 	static const struct {
 		const char *text;
@@ -191,7 +189,6 @@ ints_are_strict(void **state)
 	    {"true", false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		int64_t v = 77;
 
@@ -202,7 +199,7 @@ ints_are_strict(void **state)
 }
 
 static void
-strings_are_decoded(void **state)
+strings_are_decoded(void **)
 {
 	static const struct {
 		struct str raw, text;
@@ -219,7 +216,6 @@ strings_are_decoded(void **state)
 	    {STR("\"\x7f\""), STR("\x7f")},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct json *j = parse(T[i].raw);
 
@@ -233,13 +229,12 @@ strings_are_decoded(void **state)
 }
 
 static void
-spans_are_exact(void **state)
+spans_are_exact(void **)
 {
 	static const char TEXT[] = " { \"a\" : [ 1 , {\"\":null} ,\"x\" ]\n,"
 				   "\"b\":true, \"c\" :false,\"d\":{ } } ";
 	struct json *j = parse_z(TEXT);
 
-	(void)state;
 	assert_true(str_eq(j->raw, str_trim(STR(TEXT))));
 	assert_int_equal(j->n, 4);
 	assert_true(
@@ -256,7 +251,7 @@ spans_are_exact(void **state)
 }
 
 static void
-pointers_follow_rfc6901(void **state)
+pointers_follow_rfc6901(void **)
 {
 	/* The RFC's own document, and what must not be found in it. */
 	static const char TEXT[] =
@@ -296,7 +291,6 @@ pointers_follow_rfc6901(void **state)
 	};
 	struct json *j = parse_z(TEXT);
 
-	(void)state;
 	assert_ptr_equal(json_at(j, STR("")), j);
 	assert_null(json_at(NULL, STR("/a")));
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
@@ -309,12 +303,11 @@ pointers_follow_rfc6901(void **state)
 }
 
 static void
-depth_has_a_bound(void **state)
+depth_has_a_bound(void **)
 {
 	char text[2 * JSON_DEPTH_MAX + 2];
 	struct json *j = NULL;
 
-	(void)state;
 	memset(text, '[', JSON_DEPTH_MAX);
 	memset(text + JSON_DEPTH_MAX, ']', JSON_DEPTH_MAX);
 	j = parse((struct str){text, 2 * (size_t)JSON_DEPTH_MAX});
@@ -328,13 +321,12 @@ depth_has_a_bound(void **state)
 }
 
 static void
-values_have_a_bound(void **state)
+values_have_a_bound(void **)
 {
 	struct arena *big = arena_new(64 * MIB);
 	struct buf b = BUF(2 * MIB);
 	struct json *j = NULL;
 
-	(void)state;
 	buf_addc(&b, '[');
 	for (size_t i = 1; i < JSON_NODES_MAX; i++)
 		buf_addz(&b, i == 1 ? "1" : ",1");
@@ -351,13 +343,12 @@ values_have_a_bound(void **state)
 }
 
 static void
-many_keys_are_compared_too(void **state)
+many_keys_are_compared_too(void **)
 {
 	struct buf b = BUF(MIB);
 	struct json *j = NULL;
 	size_t at;
 
-	(void)state;
 	for (int n = 2; n < 3000; n = n * 3 / 2 + 1) {
 		buf_clear(&b);
 		for (int i = 0; i < n; i++)
@@ -379,12 +370,11 @@ many_keys_are_compared_too(void **state)
 
 /* Each with each would be five thousand million comparisons. */
 static void
-very_many_keys_take_linear_time(void **state)
+very_many_keys_take_linear_time(void **)
 {
 	struct buf b = BUF(4 * MIB);
 	clock_t began;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++)
 		buf_fmt(&b, "%s\"key %06d\":0", i ? "," : "{", i);
 	buf_addc(&b, '}');
@@ -397,13 +387,12 @@ very_many_keys_take_linear_time(void **state)
 
 /* Every limit from too little to enough. */
 static void
-a_small_arena_is_an_error(void **state)
+a_small_arena_is_an_error(void **)
 {
 	static const char TEXT[] =
 	    "{\"a\\n\":[1,2,3,\"\\u0041\\u0042\"],\"b\":{\"c\":\"d\\te\"}}";
 	bool fitted = false;
 
-	(void)state;
 	for (size_t limit = 0; !fitted; limit += 8) {
 		struct arena *a = arena_new(limit);
 		struct json *j = NULL;
@@ -419,7 +408,7 @@ a_small_arena_is_an_error(void **state)
 }
 
 static void
-unknown_members_are_named(void **state)
+unknown_members_are_named(void **)
 {
 	static const char *const NAMES[] = {"url", "name", NULL};
 	static const struct {
@@ -432,7 +421,6 @@ unknown_members_are_named(void **state)
 	    {"{\"a/b~\":1}", "", "/a~1b~0"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		int rc = json_known(parse_z(T[i].text), T[i].at, NAMES, &e);
 
@@ -444,11 +432,10 @@ unknown_members_are_named(void **state)
 }
 
 static void
-long_pointers_are_cut_between_characters(void **state)
+long_pointers_are_cut_between_characters(void **)
 {
 	char at[JSON_POINTER_MAX + 1];
 
-	(void)state;
 	for (size_t lead = 100; lead <= JSON_POINTER_MAX; lead++) {
 		memset(at, 'x', lead);
 		at[lead] = '\0';
@@ -464,12 +451,11 @@ long_pointers_are_cut_between_characters(void **state)
 }
 
 static void
-lines_are_split(void **state)
+lines_are_split(void **)
 {
 	struct str rest = STR("\n {\"a\":1} \r\n\n\t\n2\n3"), line;
 	static const char *const WANT[] = {"{\"a\":1}", "2", "3"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(WANT); i++) {
 		assert_true(json_line(&rest, &line));
 		assert_true(str_eq(line, str_of(WANT[i])));
@@ -526,11 +512,10 @@ static const struct {
 };
 
 static void
-elements_come_one_by_one(void **state)
+elements_come_one_by_one(void **)
 {
 	struct arena *scratch = arena_new(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(EACH); i++) {
 		struct heard h = {
 		    .all = BUF(KIB), .refuse_at = EACH[i].refuse_at};
@@ -548,11 +533,10 @@ elements_come_one_by_one(void **state)
 }
 
 static int
-count(void *ctx, struct json *element, struct err *err)
+count(void *ctx, struct json *element, struct err *)
 {
 	size_t *n = ctx;
 
-	(void)err;
 	assert_int_equal(json_get(element, "n")->raw.n, 1);
 	++*n;
 	return OK;
@@ -560,14 +544,13 @@ count(void *ctx, struct json *element, struct err *err)
 
 /* Neither memory nor the bound on values is that of the whole array. */
 static void
-a_long_array_needs_little(void **state)
+a_long_array_needs_little(void **)
 {
 	const size_t total = JSON_NODES_MAX;
 	struct arena *a = arena_new(64 * KIB), *scratch = arena_new(64 * KIB);
 	struct buf text = BUF(64 * MIB);
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < total; i++)
 		buf_addz(&text, i ? ",{\"n\":1}" : "[{\"n\":1}");
 	buf_addc(&text, ']');
@@ -588,17 +571,15 @@ a_long_array_needs_little(void **state)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	arena = arena_new(64 * MIB);
 	return !arena;
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }

@@ -26,14 +26,13 @@ key(size_t i)
 
 /* Puts and takes in a fixed disorder, against a model that can't be wrong. */
 static void
-agrees_with_a_model(void **state)
+agrees_with_a_model(void **)
 {
 	struct map *m = map_new(KEYS);
 	uint32_t dice = 1;
 	size_t count = 0;
 	struct err e;
 
-	(void)state;
 	name_items();
 	for (int step = 0; step < 200000; step++) {
 		size_t i;
@@ -63,14 +62,13 @@ agrees_with_a_model(void **state)
 }
 
 static void
-walks_each_once(void **state)
+walks_each_once(void **)
 {
 	struct map *m = map_new(KEYS);
 	size_t at = 0, seen = 0;
 	struct item *it;
 	struct err e;
 
-	(void)state;
 	name_items();
 	assert_null(map_each(m, &at));
 	for (size_t i = 0; i < 100; i++)
@@ -84,12 +82,11 @@ walks_each_once(void **state)
 }
 
 static void
-keeps_its_limit(void **state)
+keeps_its_limit(void **)
 {
 	struct map *m = map_new(2);
 	struct err e;
 
-	(void)state;
 	name_items();
 	assert_null(map_find(m, STR("k0")));
 	assert_null(map_take(m, STR("k0")));
@@ -106,14 +103,13 @@ keeps_its_limit(void **state)
 
 /* Keys of every length up to two words, and one with zeros in it. */
 static void
-tells_keys_apart(void **state)
+tells_keys_apart(void **)
 {
 	static const char ZEROS[20];
 	static char values[20];
 	struct map *m = map_new(100);
 	struct err e;
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(values); n++)
 		assert_int_equal(
 		    map_put(m, (struct str){ZEROS, n}, &values[n], NULL, &e),

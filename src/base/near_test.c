@@ -4,7 +4,7 @@
 #include "base/test.h"
 
 static void
-finds_the_closest(void **state)
+finds_the_closest(void **)
 {
 	static const char *const KNOWN[] = {
 	    "serve", "migrate", "event tail", "http.body.max", "up"};
@@ -24,7 +24,6 @@ finds_the_closest(void **state)
 	    {"completely-else", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct near n = near_to(str_of(ROWS[i].typed));
 
@@ -38,12 +37,11 @@ finds_the_closest(void **state)
 }
 
 static void
-leaves_long_words_alone(void **state)
+leaves_long_words_alone(void **)
 {
 	char word[NEAR_WORD_MAX + 2];
 	struct near n;
 
-	(void)state;
 	memset(word, 'a', sizeof(word));
 	word[NEAR_WORD_MAX] = '\0';
 	n = near_to(str_of(word));

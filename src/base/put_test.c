@@ -4,13 +4,12 @@
 #include "base/test.h"
 
 static void
-commas_are_where_they_belong(void **state)
+commas_are_where_they_belong(void **)
 {
 	const struct str texts[] = {STR("a\"b"), STR("c")};
 	const struct uuid ids[] = {{{1}}, {{2}}};
 	struct buf b = BUF(4096);
 
-	(void)state;
 	put_open(&b, NULL, '{');
 	put_int(&b, "n", -5);
 	put_some(&b, "none", 0);

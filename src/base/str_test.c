@@ -5,7 +5,7 @@
 static const struct str NONE = {NULL, 0};
 
 static void
-compares(void **state)
+compares(void **)
 {
 	static const struct {
 		const char *a, *b;
@@ -19,7 +19,6 @@ compares(void **state)
 	    {"[", "{", -1, false}, /* 32 apart, but no letters */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str a = str_of(ROWS[i].a), b = str_of(ROWS[i].b);
 		int d = str_cmp(a, b);
@@ -33,11 +32,10 @@ compares(void **state)
 }
 
 static void
-looks_inside(void **state)
+looks_inside(void **)
 {
 	struct str s = STR("hello");
 
-	(void)state;
 	assert_true(str_starts(s, STR("he")));
 	assert_true(str_starts(s, STR("")));
 	assert_true(str_starts(s, s));
@@ -51,11 +49,10 @@ looks_inside(void **state)
 }
 
 static void
-trims_and_cuts(void **state)
+trims_and_cuts(void **)
 {
 	struct str s = STR("a,b,,c");
 
-	(void)state;
 	assert_str(str_trim(STR(" \t a b\r\n")), "a b");
 	assert_str(str_trim(STR(" \n")), "");
 	assert_str(str_trim(NONE), "");
@@ -73,7 +70,7 @@ trims_and_cuts(void **state)
 }
 
 static void
-reads_whole_numbers(void **state)
+reads_whole_numbers(void **)
 {
 	static const struct {
 		const char *text;
@@ -100,7 +97,6 @@ reads_whole_numbers(void **state)
 	    {"0x10", false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		int64_t v = 77;
 
@@ -110,7 +106,7 @@ reads_whole_numbers(void **state)
 }
 
 static void
-finds_bad_utf8(void **state)
+finds_bad_utf8(void **)
 {
 	static const struct {
 		const char *text;
@@ -137,7 +133,6 @@ finds_bad_utf8(void **state)
 	    {"\xe2\x28\xa1", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str s = str_of(ROWS[i].text);
 		size_t want = ROWS[i].bad < 0 ? s.n : (size_t)ROWS[i].bad;
@@ -147,11 +142,10 @@ finds_bad_utf8(void **state)
 }
 
 static void
-reads_hex(void **state)
+reads_hex(void **)
 {
 	unsigned char b[4] = {0};
 
-	(void)state;
 	assert_true(str_unhex(STR("00aFf0"), b));
 	assert_memory_equal(b, "\x00\xaf\xf0\x00", 4);
 	assert_true(str_unhex(STR_EMPTY, b));
@@ -163,7 +157,7 @@ reads_hex(void **state)
 }
 
 static void
-counts_characters(void **state)
+counts_characters(void **)
 {
 	static const struct {
 		const char *z;
@@ -180,7 +174,6 @@ counts_characters(void **state)
 	    {"\x80\x80\x80\x80\x80\x80\x80\x80\x80", 2, 8},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_int_equal(
 		    str_chars(str_of(rows[i].z), rows[i].n).n, rows[i].bytes);

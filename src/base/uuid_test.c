@@ -5,7 +5,7 @@
 #include "base/test.h"
 
 static void
-reads_and_writes(void **state)
+reads_and_writes(void **)
 {
 	static const struct {
 		const char *text;
@@ -24,7 +24,6 @@ reads_and_writes(void **state)
 	    {"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct buf b = BUF(100);
 		struct str s = str_of(ROWS[i].text);
@@ -41,12 +40,11 @@ reads_and_writes(void **state)
 
 /* Any byte in any place: a digit's value, or refused. */
 static void
-knows_each_digit(void **state)
+knows_each_digit(void **)
 {
 	static const char TEXT[] = "00000000-0000-0000-0000-000000000000";
 	static const char DIGITS[] = "0123456789abcdef0123456789ABCDEF";
 
-	(void)state;
 	for (size_t at = 0, n = 0; at < UUID_LEN; at++) {
 		if (TEXT[at] == '-')
 			continue;
@@ -73,13 +71,12 @@ knows_each_digit(void **state)
 }
 
 static void
-carries_version_and_variant(void **state)
+carries_version_and_variant(void **)
 {
 	static const unsigned char DIGEST[16] = {
 	    0xff, 1, 2, 3, 4, 5, 0xff, 7, 0xff, 9, 10, 11, 12, 13, 14, 15};
 	char text[UUID_LEN + 1];
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		struct uuid u4 = uuid_v4();
 		struct uuid u7 = uuid_v7(clock_now_us());
@@ -94,11 +91,10 @@ carries_version_and_variant(void **state)
 }
 
 static void
-v7_grows_with_time(void **state)
+v7_grows_with_time(void **)
 {
 	struct uuid last = {{0}};
 
-	(void)state;
 	for (int64_t us = 1700000000 * US_PER_S;
 	     us < 1700000000 * US_PER_S + 5000; us++) {
 		struct uuid u = uuid_v7(us);
@@ -113,11 +109,10 @@ v7_grows_with_time(void **state)
 }
 
 static void
-no_two_alike(void **state)
+no_two_alike(void **)
 {
 	static struct uuid seen[2000];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(seen); i++) {
 		seen[i] = uuid_v4();
 		for (size_t j = 0; j < i; j++)
@@ -130,11 +125,10 @@ no_two_alike(void **state)
 
 /* Every size from the pool's and past it; all bits come out both ways. */
 static void
-random_in_any_size(void **state)
+random_in_any_size(void **)
 {
 	unsigned char p[1500], ones[1500] = {0}, zeros[1500] = {0};
 
-	(void)state;
 	for (size_t n = 0; n <= sizeof(p); n += n < 200 ? 1 : 100) {
 		memset(p, 0xa5, sizeof(p));
 		rand_bytes(p, n);

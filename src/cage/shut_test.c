@@ -85,7 +85,7 @@ takes_too_much(void)
 
 /* What is not allowed is the end of the process, on the spot. */
 static void
-holds(void **state)
+holds(void **)
 {
 	static const struct {
 		void (*what)(void);
@@ -104,7 +104,6 @@ holds(void **state)
 	    {turns_to_code, SIGSYS},
 	};
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	skip();
 #endif

@@ -8,11 +8,10 @@ static char *const NO_ENV[] = {NULL};
 
 /* Says what it was given, so that a test sees it. */
 static int
-echo(struct cli *c, struct err *e)
+echo(struct cli *c, struct err *)
 {
 	const char *name = args_text(&c->args, "name");
 
-	(void)e;
 	assert_non_null(arena_alloc(c->arena, 100));
 	(void)fprintf(c->out, "%s name=%s loud=%d count=%lld data=%s",
 	    c->verb->name, name ? name : "-", args_flag(&c->args, "loud"),
@@ -23,9 +22,8 @@ echo(struct cli *c, struct err *e)
 }
 
 static int
-never(struct cli *c, struct err *e)
+never(struct cli *, struct err *e)
 {
-	(void)c;
 	return err_set(e, ERR_AWAY, "no server; start one");
 }
 
@@ -99,7 +97,7 @@ done(struct ran *r)
 }
 
 static void
-hands_over(void **state)
+hands_over(void **)
 {
 	static const struct {
 		const char *line, *want;
@@ -123,7 +121,6 @@ hands_over(void **state)
 		"event publish name=- loud=0 count=-1 data=data f"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct ran r = run(ROWS[i].line, NO_ENV);
 
@@ -135,7 +132,7 @@ hands_over(void **state)
 }
 
 static void
-refuses(void **state)
+refuses(void **)
 {
 	static const struct {
 		const char *line;
@@ -186,7 +183,6 @@ refuses(void **state)
 	    {"h fail", 1, "no server; start one"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct ran r = run(ROWS[i].line, NO_ENV);
 		char want[200];
@@ -201,7 +197,7 @@ refuses(void **state)
 }
 
 static void
-helps(void **state)
+helps(void **)
 {
 	static const struct {
 		const char *line, *has, *lacks;
@@ -220,7 +216,6 @@ helps(void **state)
 	    {"h --version", "hikyaku " HIKYAKU_VERSION "\n", "zzz"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct ran r = run(ROWS[i].line, NO_ENV);
 
@@ -233,13 +228,12 @@ helps(void **state)
 }
 
 static void
-settings_reach_the_verb(void **state)
+settings_reach_the_verb(void **)
 {
 	char data[] = "DATA=/env", bad[] = "SERVER_PORT=x";
 	char *const env[] = {data, NULL}, *const wrong[] = {bad, NULL};
 	struct ran r = run("h echo", env);
 
-	(void)state;
 	assert_non_null(strstr(r.out, "data=/env"));
 	done(&r);
 	r = run("h echo --data /flag --print-config", env);
@@ -259,7 +253,7 @@ settings_reach_the_verb(void **state)
 }
 
 static void
-a_full_disk_is_a_failure(void **state)
+a_full_disk_is_a_failure(void **)
 {
 	char *argv[] = {(char[]){"h"}, (char[]){"--version"}, NULL};
 	FILE *full = fopen("/dev/full", "w");
@@ -267,7 +261,6 @@ a_full_disk_is_a_failure(void **state)
 	size_t n = 0;
 	FILE *err = open_memstream(&said, &n);
 
-	(void)state;
 	assert_int_equal(
 	    cli_run(&VERBS, 2, argv, NO_ENV, full, err), EXIT_FAILED);
 	(void)fclose(full);

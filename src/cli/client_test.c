@@ -19,10 +19,8 @@ static struct {
 } w;
 
 static int
-echo(struct req *r, struct db *db, struct err *e)
+echo(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_add(&r->out, req_header(r, "Content-Type"));
 	buf_addc(&r->out, ' ');
 	buf_add(&r->out, r->body);
@@ -31,10 +29,8 @@ echo(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-refuse(struct req *r, struct db *db, struct err *e)
+refuse(struct req *, struct db *, struct err *e)
 {
-	(void)r;
-	(void)db;
 	return err_at(e, ERR_CONFLICT, "/name", "it is there already");
 }
 
@@ -50,20 +46,17 @@ pull(struct req *r, struct buf *b)
 }
 
 static void
-over(struct req *r)
+over(struct req *)
 {
-	(void)r;
 }
 
 /* As many pieces as are left after Last-Event-ID, of four. */
 static int
-stream(struct req *r, struct db *db, struct err *e)
+stream(struct req *r, struct db *, struct err *)
 {
 	int *left = arena_alloc(r->arena, sizeof(*left));
 	int64_t had = 0;
 
-	(void)db;
-	(void)e;
 	assert_non_null(left);
 	(void)str_int(req_header(r, "Last-Event-ID"), &had);
 	*left = 4 - (int)had;
@@ -81,40 +74,31 @@ static const struct route ROUTES[] = {
 };
 
 static void
-answered(void *arg, const struct req *r, int status, int64_t took_us)
+answered(void *, const struct req *, int, int64_t)
 {
-	(void)arg;
-	(void)r;
-	(void)status;
-	(void)took_us;
 }
 
 static bool
-stopping(void *arg)
+stopping(void *)
 {
-	(void)arg;
 	return false;
 }
 
 /* No route here wants these. */
 static int
-who(void *arg, struct req *r, struct err *e)
+who(void *, struct req *, struct err *e)
 {
-	(void)arg;
-	(void)r;
 	return err_set(e, ERR_UNKNOWN, "nobody is known here");
 }
 
 static bool
-refuse_work(void *arg, struct req *r)
+refuse_work(void *, struct req *)
 {
-	(void)arg;
-	(void)r;
 	return false;
 }
 
 static int
-begin(void **state)
+begin(void **)
 {
 	struct server_opts o = {
 	    .unix_path = w.socket,
@@ -131,7 +115,6 @@ begin(void **state)
 		.stopping = stopping},
 	};
 
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	(void)snprintf(w.dir, sizeof(w.dir), "/tmp/client_test.XXXXXX");
 	assert_non_null(mkdtemp(w.dir));
@@ -144,9 +127,8 @@ begin(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	client_close(w.client);
 	assert_true(server_drain(w.server, 5000));
 	server_stop(w.server);
@@ -166,11 +148,10 @@ call(const char *method, const char *path, struct str body, int *ret_status)
 }
 
 static void
-test_call(void **state)
+test_call(void **)
 {
 	int status = 0;
 
-	(void)state;
 	assert_int_equal(call("POST", "/echo", STR("[1]"), &status), OK);
 	assert_int_equal(status, 201);
 	assert_str(buf_str(&w.out), "application/json [1]");
@@ -181,12 +162,11 @@ test_call(void **state)
 }
 
 static void
-test_errors(void **state)
+test_errors(void **)
 {
 	struct arena *a = arena_new(64 * KIB);
 	int status = 0;
 
-	(void)state;
 	assert_non_null(a);
 	assert_int_equal(call("DELETE", "/refuse", STR_EMPTY, &status), OK);
 	assert_int_equal(status, 409);
@@ -231,12 +211,11 @@ follow(const char *path, const char *last_id, struct got *g, int *ret_status)
 }
 
 static void
-test_stream(void **state)
+test_stream(void **)
 {
 	struct got g = {.b = BUF(KIB), .most = KIB};
 	int status = 0;
 
-	(void)state;
 	assert_int_equal(follow("/stream", NULL, &g, &status), OK);
 	assert_int_equal(status, 200);
 	assert_str(buf_str(&g.b), "piece\npiece\npiece\npiece\n");
@@ -261,7 +240,7 @@ test_stream(void **state)
 
 /* No socket, and one whose server was killed. */
 static void
-test_absent(void **state)
+test_absent(void **)
 {
 	char dir[] = "/tmp/client_test.XXXXXX";
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -269,7 +248,6 @@ test_absent(void **state)
 	struct client *c;
 	struct err e;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(client_open(dir, &c, &e), ERR_ABSENT);

@@ -19,9 +19,8 @@ static const struct {
 };
 
 static void
-test_fit(void **state)
+test_fit(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		assert_int_equal(
 		    files_fit(ROWS[i].limit, ROWS[i].wanted, ROWS[i].others),

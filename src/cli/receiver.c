@@ -25,13 +25,11 @@ struct incoming {
 };
 
 static enum MHD_Result
-each_header(
-    void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+each_header(void *arg, enum MHD_ValueKind, const char *name, const char *value)
 {
 	struct received *r = arg;
 	struct str_pair *list = (void *)(uintptr_t)r->headers;
 
-	(void)kind;
 	if (r->n < REQUEST_HEADERS_MAX)
 		list[r->n++] = (struct str_pair){str_of(name), str_of(value)};
 	return MHD_YES;
@@ -77,12 +75,11 @@ complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
 
 static enum MHD_Result
 on_request(void *arg, struct MHD_Connection *conn, const char *url,
-    const char *method, const char *version, const char *data,
-    size_t *data_size, void **ctx)
+    const char *method, const char *, const char *data, size_t *data_size,
+    void **ctx)
 {
 	struct incoming *in = *ctx;
 
-	(void)version;
 	if (!in) {
 		in = mem_get(sizeof(*in));
 		in->body = BUF(REQUEST_BODY_MAX);
@@ -99,14 +96,11 @@ on_request(void *arg, struct MHD_Connection *conn, const char *url,
 }
 
 static void
-completed(void *arg, struct MHD_Connection *conn, void **ctx,
-    enum MHD_RequestTerminationCode why)
+completed(void *, struct MHD_Connection *, void **ctx,
+    enum MHD_RequestTerminationCode)
 {
 	struct incoming *in = *ctx;
 
-	(void)arg;
-	(void)conn;
-	(void)why;
 	if (!in)
 		return;
 	buf_done(&in->body);

@@ -114,12 +114,10 @@ static const struct member SIGNATURE[] = {
 #undef AT
 
 static int
-read_signature(
-    struct reader *r, const struct json *o, const char *at, void *row)
+read_signature(struct reader *r, const struct json *, const char *at, void *row)
 {
 	const struct preset_signature *s = row;
 
-	(void)o;
 	TRY(check_header_name(r, s->header, at, "header"));
 	if (s->algorithm == SIGN_ED25519 && !s->decoded)
 		return member_wrong(

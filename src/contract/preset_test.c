@@ -80,7 +80,7 @@ test_at_a_glance(void **state)
 }
 
 static void
-test_settings_give_numbers(void **state)
+test_settings_give_numbers(void **)
 {
 	static const char TEXT[] = "webhook.retry.default.count = 20\n"
 				   "webhook.retry.max.count = 7\n"
@@ -98,7 +98,6 @@ test_settings_give_numbers(void **state)
 	struct err e;
 	int64_t ms;
 
-	(void)state;
 	assert_int_equal(conf_init(&conf, &e), OK);
 	assert_int_equal(conf_read(&conf, "f", STR(TEXT), &e), OK);
 	ps = presets_load(&conf);

@@ -313,10 +313,8 @@ test_occurred(void **state)
 
 /* As a sink whose workers fetch would say it. */
 static int
-takes_consumer(void *arg, const struct sub_conf *s, struct err *e)
+takes_consumer(void *, const struct sub_conf *s, struct err *)
 {
-	(void)arg;
-	(void)e;
 	return s->managed.ack_wait_s > 0;
 }
 

@@ -112,24 +112,21 @@ preset_read_name(const struct presets *presets, const struct json *j,
 
 static int
 preset_write(
-    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+    const struct member_io *, const void *base, struct buf *b, struct err *)
 {
 	const struct sub_conf *s = base;
 
-	(void)io;
-	(void)e;
 	put_text(b, "preset", s->preset->name);
 	return OK;
 }
 
 static int
 order_read(
-    const struct member_io *io, const struct json *j, void *base, struct err *e)
+    const struct member_io *, const struct json *j, void *base, struct err *e)
 {
 	struct sub_conf *s = base;
 	unsigned i = 0;
 
-	(void)io;
 	s->has_order = j->type != JSON_NULL;
 	if (s->has_order)
 		TRY(member_choice(j, "/order", ORDERS, &i, e));
@@ -139,12 +136,11 @@ order_read(
 
 static int
 order_write(
-    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+    const struct member_io *io, const void *base, struct buf *b, struct err *)
 {
 	const struct sub_conf *s = base;
 	bool said = s->has_order || io->form == FORM_USER;
 
-	(void)e;
 	put_z(b, "order",
 	    said ? ORDERS[s->has_order ? s->ordered : s->preset->ordered]
 		 : NULL);
@@ -442,7 +438,6 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 		shown.concurrency = s->preset->concurrency;
 	rc = member_write(&io, TOP, &shown, b, &e);
 	assert(rc == OK);
-	(void)rc;
 	put_z(b, "publicKey",
 	    s->n_secrets > 0 && s->secrets[0].decode_signer &&
 		    sign_public(s->secrets[0].decode_signer, public)

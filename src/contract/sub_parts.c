@@ -72,12 +72,10 @@ sub_types_read(
 
 int
 sub_types_write(
-    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+    const struct member_io *, const void *base, struct buf *b, struct err *)
 {
 	const struct sub_conf *s = base;
 
-	(void)io;
-	(void)e;
 	put_texts(b, "types", s->types, s->n_types);
 	return OK;
 }
@@ -334,7 +332,7 @@ sub_auth_check(
 
 int
 sub_retry_read(
-    const struct member_io *io, const struct json *j, void *base, struct err *e)
+    const struct member_io *, const struct json *j, void *base, struct err *e)
 {
 	struct sub_conf *s = base;
 	static const char *const NAMES[] = {
@@ -348,7 +346,6 @@ sub_retry_read(
 	    .has_count = count,
 	};
 
-	(void)io;
 	if (j->type != JSON_NULL) {
 		TRY(member_want(j, JSON_OBJECT, "/retry", e));
 		TRY(json_known(j, "/retry", NAMES, e));
@@ -372,13 +369,11 @@ sub_retry_read(
 
 int
 sub_retry_write(
-    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+    const struct member_io *, const void *base, struct buf *b, struct err *)
 {
 	const struct sub_conf *s = base;
 	const struct sub_retry *t = &s->retry;
 
-	(void)io;
-	(void)e;
 	if (!t->has_count && !t->has_list) {
 		put_null(b, "retry");
 		return OK;

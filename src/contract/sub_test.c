@@ -26,20 +26,17 @@ struct world {
 
 /* A seal that can be seen through. */
 static int
-seal(const struct sub_seal *by, struct arena *a, struct str plain,
-    struct str *ret, struct err *e)
+seal(const struct sub_seal *, struct arena *a, struct str plain,
+    struct str *ret, struct err *)
 {
-	(void)by;
-	(void)e;
 	*ret = arena_fmt(a, "sealed(%.*s)", STR_ARG(plain));
 	return OK;
 }
 
 static int
-unseal(const struct sub_seal *by, struct arena *a, struct str sealed,
+unseal(const struct sub_seal *, struct arena *a, struct str sealed,
     struct str *ret, struct err *e)
 {
-	(void)by;
 	if (!str_starts(sealed, STR("sealed(")) || !str_ends(sealed, STR(")")))
 		return err_set(e, ERR_INVALID, "tampered with");
 	*ret = arena_dup(a, (struct str){sealed.p + 7, sealed.n - 8});
@@ -576,10 +573,8 @@ test_rotate(void **state)
 }
 
 static int
-no_url(void *arg, struct str url, const char *at, struct err *e)
+no_url(void *, struct str, const char *at, struct err *e)
 {
-	(void)arg;
-	(void)url;
 	return json_wrong(e, at, "is refused");
 }
 

@@ -208,7 +208,7 @@ test_network(void **state)
 
 /* Names are the API's and numbers the store's: they never change. */
 static void
-test_names(void **state)
+test_names(void **)
 {
 	static const struct {
 		enum reason reason;
@@ -244,7 +244,6 @@ test_names(void **state)
 	enum reason r;
 	enum outcome_net n;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		assert_int_equal(rows[i].reason, rows[i].number);
 		assert_string_equal(reason_name(rows[i].reason), rows[i].name);

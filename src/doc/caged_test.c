@@ -27,18 +27,16 @@ static struct arena *arena;
 static struct err e;
 
 static int
-set_up(void **state)
+set_up(void **)
 {
-	(void)state;
 	arena = arena_new(FEED_ARENA_MAX);
 	e = (struct err){.code = OK};
 	return arena ? 0 : -1;
 }
 
 static int
-take_down(void **state)
+take_down(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }
@@ -74,7 +72,7 @@ must_read(struct caged *c)
 }
 
 static void
-reads_each_kind(void **state)
+reads_each_kind(void **)
 {
 	struct feed_from from = {STR("https://e.x/"), STR("text/html")};
 	struct doc_article article = {.title = STR("Two words"),
@@ -90,7 +88,6 @@ reads_each_kind(void **state)
 	struct opml *o = NULL;
 	const char *mime = NULL;
 
-	(void)state;
 	must_read(c);
 	assert_int_equal(
 	    caged_page(c, arena,
@@ -121,13 +118,12 @@ reads_each_kind(void **state)
 
 /* What a parser says is what the caller hears; the child lives on. */
 static void
-refuses_as_parsers_do(void **state)
+refuses_as_parsers_do(void **)
 {
 	struct caged *c = open_caged(NULL);
 	struct feed *f = NULL;
 	int pid;
 
-	(void)state;
 	must_read(c);
 	pid = caged_pid(c);
 	assert_int_equal(read_feed(c, STR("<html><p>\xff"), &f), ERR_INVALID);
@@ -141,7 +137,7 @@ refuses_as_parsers_do(void **state)
 
 /* Charsets whose modules glibc would have to load: there are no files. */
 static void
-knows_charsets(void **state)
+knows_charsets(void **)
 {
 	static const struct {
 		const char *charset, *bytes, *want;
@@ -159,7 +155,6 @@ knows_charsets(void **state)
 	};
 	struct caged *c = open_caged(NULL);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str doc = arena_fmt(arena,
 		    "<?xml version='1.0' encoding='%s'?><rss><channel>"
@@ -178,7 +173,7 @@ knows_charsets(void **state)
 
 /* Each way to end takes one document along, and says how. */
 static void
-survives_each_end(void **state)
+survives_each_end(void **)
 {
 	static const struct {
 		const char *fault, *how;
@@ -191,7 +186,6 @@ survives_each_end(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct caged *c = open_caged(ROWS[i].fault);
 		struct feed *f = NULL;
@@ -213,12 +207,11 @@ survives_each_end(void **state)
 
 /* Bad documents one after the other hold up nobody. */
 static void
-never_waits_for_the_bad(void **state)
+never_waits_for_the_bad(void **)
 {
 	struct caged *c = open_caged("cage.crash:0");
 	struct feed *f = NULL;
 
-	(void)state;
 	for (int i = 0; i < 3 * CAGE_DEATHS_FREE; i++) {
 		assert_int_equal(read_feed(c, STR(RSS), &f), ERR_INVALID);
 		assert_string_equal(e.word, CAGED_ENDED);
@@ -228,11 +221,10 @@ never_waits_for_the_bad(void **state)
 
 /* Killed from outside: the document is read by the next child. */
 static void
-survives_kills(void **state)
+survives_kills(void **)
 {
 	struct caged *c = open_caged(NULL);
 
-	(void)state;
 	for (int i = 0; i < 2 * CAGE_DEATHS_FREE; i++) {
 		must_read(c);
 		assert_int_equal(kill(caged_pid(c), SIGKILL), 0);
@@ -246,13 +238,12 @@ survives_kills(void **state)
 
 /* Killed whenever it is there: told so, then asked to wait. */
 static void
-backs_off(void **state)
+backs_off(void **)
 {
 	struct caged *c = open_caged("cage.kill:0");
 	struct feed *f = NULL;
 	int away = 0;
 
-	(void)state;
 	for (int i = 0; i < 2 * CAGE_DEATHS_FREE && !away; i++) {
 		int rc = read_feed(c, STR(RSS), &f);
 
@@ -267,12 +258,11 @@ backs_off(void **state)
 }
 
 static void
-can_fail_to_start(void **state)
+can_fail_to_start(void **)
 {
 	struct caged *c = open_caged("cage.start:1");
 	struct feed *f = NULL;
 
-	(void)state;
 	assert_int_equal(read_feed(c, STR(RSS), &f), ERR_AWAY);
 	assert_string_equal(e.word, CAGED_AWAY);
 	assert_non_null(strstr(e.text, "documents can't be read now"));
@@ -284,7 +274,7 @@ can_fail_to_start(void **state)
 
 /* It has three times /dev/null and a socket, and no environment. */
 static void
-has_nothing(void **state)
+has_nothing(void **)
 {
 	struct caged *c = open_caged(NULL);
 	char path[64], env[8];
@@ -293,7 +283,6 @@ has_nothing(void **state)
 	FILE *f;
 	DIR *dir;
 
-	(void)state;
 	must_read(c);
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", caged_pid(c));
 	dir = opendir(path);
@@ -312,13 +301,12 @@ has_nothing(void **state)
 
 /* One child reads so many, and no more. */
 static void
-has_a_short_life(void **state)
+has_a_short_life(void **)
 {
 	struct caged *c = open_caged(NULL);
 	const char *mime;
 	int pid, changed = 0;
 
-	(void)state;
 	must_read(c);
 	pid = caged_pid(c);
 	for (int i = 0; i < DOC_LIFE; i++) {

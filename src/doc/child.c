@@ -70,13 +70,11 @@ read_opml(struct arena *a, const struct doc_ask *q, struct str bytes,
 }
 
 static int
-read_icon(struct arena *a, const struct doc_ask *q, struct str bytes,
-    void **ret, struct err *e)
+read_icon(struct arena *a, const struct doc_ask *, struct str bytes, void **ret,
+    struct err *)
 {
 	struct doc_icon *icon = arena_alloc(a, sizeof(*icon));
 
-	(void)q;
-	(void)e;
 	icon->mime = str_of(favicon_mime(bytes));
 	*ret = icon;
 	return OK;

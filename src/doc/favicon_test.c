@@ -25,9 +25,8 @@ static const struct {
 };
 
 static void
-test_table(void **state)
+test_table(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		const char *got = favicon_mime(ROWS[i].bytes);
 

@@ -13,17 +13,15 @@
 static struct arena *arena;
 
 static int
-set_up(void **state)
+set_up(void **)
 {
-	(void)state;
 	arena = arena_new(4 * MIB);
 	return arena ? 0 : -1;
 }
 
 static int
-take_down(void **state)
+take_down(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }
@@ -67,14 +65,13 @@ some_feed(void)
 }
 
 static void
-goes_round(void **state)
+goes_round(void **)
 {
 	struct feed f = some_feed(), got = {.n_items = 0};
 	struct buf b = BUF(MIB), json = BUF(MIB), again = BUF(MIB);
 	struct str rest;
 	struct err e = {.text = ""};
 
-	(void)state;
 	pack_put(&b, &DOC_FEED_SHAPE, &f);
 	rest = buf_str(&b);
 	if (pack_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e) < 0)
@@ -92,14 +89,13 @@ goes_round(void **state)
 }
 
 static void
-rows_go_round(void **state)
+rows_go_round(void **)
 {
 	struct discover d = {.n_feeds = 1, .n_icons = 2}, got = {.n_feeds = 0};
 	struct buf b = BUF(MIB);
 	struct str rest;
 	struct err e = {.text = ""};
 
-	(void)state;
 	d.feeds[0] = (struct discover_feed){
 	    .url = STR("https://e.x/f"), .title = STR_EMPTY, .same_host = true};
 	d.icons[0] =
@@ -121,12 +117,11 @@ rows_go_round(void **state)
 /* Cut anywhere it is none, and no byte of it is trusted: whatever one is
  * changed to, it is read as something else or refused. */
 static void
-trusts_nothing(void **state)
+trusts_nothing(void **)
 {
 	struct feed f = some_feed();
 	struct buf b = BUF(MIB);
 
-	(void)state;
 	pack_put(&b, &DOC_FEED_SHAPE, &f);
 	for (size_t n = 0; n < b.n; n++) {
 		struct feed got = {.n_items = 0};
@@ -159,7 +154,7 @@ trusts_nothing(void **state)
 
 /* One field each; what is wrong with it. */
 static void
-refuses(void **state)
+refuses(void **)
 {
 	static const struct {
 		const char *bytes;
@@ -195,7 +190,6 @@ refuses(void **state)
 		8, OK},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str rest = {ROWS[i].bytes, ROWS[i].n};
 		struct doc_result said = {.code = OK};

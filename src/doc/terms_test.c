@@ -7,7 +7,7 @@
 #include "doc/limits.h"
 
 static void
-test_texts(void **state)
+test_texts(void **)
 {
 	static const struct {
 		const char *text, *want;
@@ -36,7 +36,6 @@ test_texts(void **state)
 	    {"々ノ", "々ノ ノ"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct buf b = BUF(64 * KIB);
 		struct terms t = {.engine = STORE_SQLITE, .out = &b};
@@ -50,7 +49,7 @@ test_texts(void **state)
 }
 
 static void
-test_html(void **state)
+test_html(void **)
 {
 	static const struct {
 		const char *html, *want;
@@ -68,7 +67,6 @@ test_html(void **state)
 	    {"a&", "a"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct buf b = BUF(64 * KIB);
 		struct terms t = {.engine = STORE_SQLITE, .out = &b};
@@ -83,12 +81,11 @@ test_html(void **state)
 
 /* Texts of one article are apart; PostgreSQL is told the places. */
 static void
-test_places(void **state)
+test_places(void **)
 {
 	struct buf b = BUF(64 * KIB);
 	struct terms t = {.engine = STORE_POSTGRES, .out = &b};
 
-	(void)state;
 	terms_add(&t, STR("a b"));
 	terms_add(&t, STR_EMPTY);
 	terms_add(&t, STR("c"));
@@ -97,12 +94,11 @@ test_places(void **state)
 }
 
 static void
-test_bounds(void **state)
+test_bounds(void **)
 {
 	struct buf text = BUF(1 * MIB), b = BUF(1 * MIB);
 	struct terms t = {.engine = STORE_SQLITE, .out = &b};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		buf_addz(&text, "0123456789");
 	terms_add(&t, buf_str(&text));
@@ -120,7 +116,7 @@ test_bounds(void **state)
 }
 
 static void
-test_queries(void **state)
+test_queries(void **)
 {
 	static const struct {
 		const char *query, *sqlite, *postgres; /* NULL: refused */
@@ -146,7 +142,6 @@ test_queries(void **state)
 	    {"- ( ) !", NULL, NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		for (int pg = 0; pg < 2; pg++) {
 			const char *want =
@@ -166,12 +161,11 @@ test_queries(void **state)
 }
 
 static void
-test_too_many(void **state)
+test_too_many(void **)
 {
 	struct buf q = BUF(4 * KIB), b = BUF(64 * KIB);
 	struct err e = {.code = OK};
 
-	(void)state;
 	for (int i = 0; i < TERMS_QUERY_MAX; i++)
 		buf_fmt(&q, "w%d ", i);
 	assert_int_equal(terms_query(STORE_SQLITE, buf_str(&q), &b, &e), OK);

@@ -141,14 +141,13 @@ write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 }
 
 static int
-append_postgres_find(void *self, struct db *db, int64_t h,
+append_postgres_find(void *, struct db *db, int64_t h,
     int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
 	struct sql_ids_find_row row;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	int n = 0;
 
-	(void)self;
 	TRY(sql_ids_find(db, &rows, e, .h = h));
 	while (n < IDS_SAME_MAX && TRY(sql_ids_find_next(rows, &row, e)) > 0)
 		ret_seqs[n++] = row.seq;

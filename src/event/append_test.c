@@ -298,7 +298,7 @@ each(void (*check)(struct fixture *t))
 
 /* Where the commit fails, and what the caller must then hear. */
 static void
-test_faults(void **state)
+test_faults(void **)
 {
 	static const struct {
 		const char *fault;
@@ -308,7 +308,6 @@ test_faults(void **state)
 	    {"commit-after:2", OK}, /* run again, found, counted as new */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct fixture t;
 		struct entry one = entry("k", 1), two = entry("k", 1);
@@ -330,50 +329,44 @@ test_faults(void **state)
 }
 
 static void
-test_states(void **state)
+test_states(void **)
 {
-	(void)state;
 	each(check_states);
 }
 
 static void
-test_repeats(void **state)
+test_repeats(void **)
 {
-	(void)state;
 	each(check_repeats);
 }
 
 static void
-test_unhashed(void **state)
+test_unhashed(void **)
 {
-	(void)state;
 	each(check_unhashed);
 }
 
 static void
-test_find(void **state)
+test_find(void **)
 {
-	(void)state;
 	each(check_find);
 }
 
 static void
-test_threads(void **state)
+test_threads(void **)
 {
-	(void)state;
 	each(check_threads);
 }
 
 static void
-test_retention(void **state)
+test_retention(void **)
 {
-	(void)state;
 	each(check_retention);
 }
 
 /* Each id once, and in a line only with what it has in common with others. */
 static void
-test_tell(void **state)
+test_tell(void **)
 {
 	struct entry v[44];
 	struct append_job job = {.entries = v, .n = 44};
@@ -382,7 +375,6 @@ test_tell(void **state)
 	size_t lines = 0;
 	ssize_t n;
 
-	(void)state;
 	assert_true(fd >= 0);
 	for (int i = 0; i < 44; i++) {
 		v[i] = entry("k", 0);

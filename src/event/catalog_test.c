@@ -162,13 +162,12 @@ spoil(const struct event_type *t, const struct json *payload,
 }
 
 static void
-examples_pass_and_spoiled_ones_fail(void **state)
+examples_pass_and_spoiled_ones_fail(void **)
 {
 	FILE *f = fopen("tests/data/payloads.txt", "r");
 	const struct event_type *t = NULL;
 	char line[4096];
 
-	(void)state;
 	if (!f)
 		fail_msg("run me from the root of the repository");
 	while (fgets(line, sizeof(line), f)) {
@@ -241,9 +240,8 @@ static const struct {
 };
 
 static void
-reasons_are_plain(void **state)
+reasons_are_plain(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(CASES); i++) {
 		const struct event_type *t =
 		    catalog_find(str_of(CASES[i].type));
@@ -258,12 +256,11 @@ reasons_are_plain(void **state)
 
 /* A stranger's key in an error must not break the answer that shows it. */
 static void
-long_keys_are_cut_in_errors(void **state)
+long_keys_are_cut_in_errors(void **)
 {
 	struct buf b = BUF(4 * KIB);
 	struct err e;
 
-	(void)state;
 	for (int lead = 0; lead < 4; lead++) {
 		buf_clear(&b);
 		buf_addz(&b, "{\"objectName\":\"A\",\"recordId\":" U
@@ -285,12 +282,11 @@ long_keys_are_cut_in_errors(void **state)
 }
 
 static void
-other_versions_do_not_fit(void **state)
+other_versions_do_not_fit(void **)
 {
 	struct event ev = {.schema_version = 2, .payload = parse(STR("{}"))};
 	struct err e;
 
-	(void)state;
 	assert_int_equal(
 	    catalog_check(catalog_find(STR("RecordDeleted")), &ev, &e),
 	    ERR_INVALID);
@@ -298,13 +294,12 @@ other_versions_do_not_fit(void **state)
 }
 
 static void
-twenty_types_are_written(void **state)
+twenty_types_are_written(void **)
 {
 	struct buf b = BUF(MIB);
 	struct json *all;
 	int domain = 0, optional = 0;
 
-	(void)state;
 	catalog_write_all(&b);
 	assert_false(b.failed);
 	all = parse(buf_str(&b));
@@ -329,11 +324,10 @@ twenty_types_are_written(void **state)
 
 /* One of them in full, so that a change of form is seen. */
 static void
-a_schema_is_pinned(void **state)
+a_schema_is_pinned(void **)
 {
 	struct buf b = BUF(64 * KIB);
 
-	(void)state;
 	catalog_schema(catalog_find(STR("SharingRebuildCompleted")), &b);
 	buf_addc(&b, '\0');
 	assert_string_equal(b.p,
@@ -354,7 +348,7 @@ a_schema_is_pinned(void **state)
 
 /* spec/events.md marks exactly these as "may be absent". */
 static void
-what_may_be_absent_is_pinned(void **state)
+what_may_be_absent_is_pinned(void **)
 {
 	static const char WANT[] =
 	    " RecordUpdated.fieldChanges LeadConverted.opportunityId"
@@ -365,7 +359,6 @@ what_may_be_absent_is_pinned(void **state)
 	struct buf b = BUF(4 * KIB);
 	const struct event_type *t = NULL;
 
-	(void)state;
 	while ((t = catalog_each(t)))
 		for (const struct field *f = t->fields; f->name; f++)
 			if (f->optional)
@@ -376,9 +369,8 @@ what_may_be_absent_is_pinned(void **state)
 }
 
 static void
-names_are_exact(void **state)
+names_are_exact(void **)
 {
-	(void)state;
 	assert_non_null(catalog_find(STR("RecordCreated")));
 	assert_null(catalog_find(STR("recordCreated")));
 	assert_null(catalog_find(STR("RecordCreate")));
@@ -386,17 +378,15 @@ names_are_exact(void **state)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	arena = arena_new(64 * MIB);
 	return !arena;
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }

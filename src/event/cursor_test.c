@@ -14,11 +14,10 @@ static const int64_t SEQS[] = {0, 1, 2, 63, 64, 255, 256, 65535, 1000000,
     INT64_C(1) << 32, (INT64_C(1) << 53) + 1, INT64_MAX - 1, INT64_MAX};
 
 static void
-every_seq_comes_back(void **state)
+every_seq_comes_back(void **)
 {
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(SEQS); i++) {
 		char token[CURSOR_LEN + 1];
 		int64_t seq = -1;
@@ -32,7 +31,7 @@ every_seq_comes_back(void **state)
 
 /* Tokens that clients have kept must stay good. */
 static void
-the_form_is_pinned(void **state)
+the_form_is_pinned(void **)
 {
 	static const struct {
 		int64_t seq;
@@ -43,7 +42,6 @@ the_form_is_pinned(void **state)
 	};
 	char token[CURSOR_LEN + 1];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		cursor_format(T[i].seq, token);
 		assert_string_equal(token, T[i].token);
@@ -51,12 +49,11 @@ the_form_is_pinned(void **state)
 }
 
 static void
-any_one_change_is_found(void **state)
+any_one_change_is_found(void **)
 {
 	struct err e;
 	int64_t seq = 7;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(SEQS); i++) {
 		char good[CURSOR_LEN + 1], bad[CURSOR_LEN + 1];
 
@@ -87,7 +84,7 @@ any_one_change_is_found(void **state)
 }
 
 static void
-strangers_are_told_why(void **state)
+strangers_are_told_why(void **)
 {
 	static const struct {
 		const char *token, *why;
@@ -103,7 +100,6 @@ strangers_are_told_why(void **state)
 	struct err e;
 	int64_t seq;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		assert_int_equal(
 		    cursor_parse(str_of(T[i].token), &seq, &e), ERR_INVALID);

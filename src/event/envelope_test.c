@@ -73,14 +73,13 @@ unescape(char *p)
 }
 
 static void
-malformed_bodies_are_refused(void **state)
+malformed_bodies_are_refused(void **)
 {
 	const struct envelope_opts o = {.now_us = NOW};
 	FILE *f = fopen("tests/data/malformed.txt", "r");
 	static char line[16384];
 	int count = 0;
 
-	(void)state;
 	if (!f)
 		fail_msg("run me from the root of the repository");
 	while (fgets(line, sizeof(line), f)) {
@@ -112,7 +111,7 @@ malformed_bodies_are_refused(void **state)
 }
 
 static void
-fields_are_read(void **state)
+fields_are_read(void **)
 {
 	struct event ev =
 	    parse(" \n{\"payload\":{\"a\":[1]},\"extra\":null,"
@@ -126,7 +125,6 @@ fields_are_read(void **state)
 		&(struct envelope_opts){.now_us = 1});
 	struct uuid u;
 
-	(void)state;
 	assert_true(uuid_parse(STR(ID), &u) && uuid_eq(u, ev.event_id));
 	assert_true(uuid_parse(STR(TENANT), &u) && uuid_eq(u, ev.tenant));
 	assert_true(
@@ -146,11 +144,10 @@ fields_are_read(void **state)
 }
 
 static void
-record_version_may_be_missing(void **state)
+record_version_may_be_missing(void **)
 {
 	static const char *const T[] = {"", ",\"recordVersion\":null"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct event ev;
 		char text[512];
@@ -168,7 +165,7 @@ record_version_may_be_missing(void **state)
 
 /* What was published comes back byte for byte. */
 static void
-bytes_survive(void **state)
+bytes_survive(void **)
 {
 	static const char *const T[] = {
 	    WHOLE("{}"),
@@ -182,7 +179,6 @@ bytes_survive(void **state)
 	    "\"payload\":{\"x\":{}},\"occurredAt\":\"2026-01-10T12:34:56Z\" }",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct event ev =
 		    parse(T[i], &(struct envelope_opts){.now_us = NOW});
@@ -193,7 +189,7 @@ bytes_survive(void **state)
 }
 
 static void
-missing_members_are_filled_in(void **state)
+missing_members_are_filled_in(void **)
 {
 	static const struct {
 		const char *in, *head; /* %I: the id, %N: now, %C: any */
@@ -216,7 +212,6 @@ missing_members_are_filled_in(void **state)
 	};
 	struct uuid id;
 
-	(void)state;
 	assert_true(uuid_parse(STR(ID), &id));
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		const struct envelope_opts o = {.now_us = NOW, .event_id = &id};
@@ -247,14 +242,13 @@ missing_members_are_filled_in(void **state)
 }
 
 static void
-made_ids_are_new(void **state)
+made_ids_are_new(void **)
 {
 	const struct envelope_opts o = {.now_us = NOW};
 	struct event a = parse("{" REST ",\"payload\":{}}", &o);
 	struct event b = parse("{" REST ",\"payload\":{}}", &o);
 	struct event again;
 
-	(void)state;
 	assert_false(uuid_eq(a.event_id, b.event_id));
 	assert_false(uuid_eq(a.correlation, b.correlation));
 	assert_false(uuid_eq(a.event_id, a.correlation));
@@ -267,7 +261,7 @@ made_ids_are_new(void **state)
 }
 
 static void
-a_batch_is_read_from_its_tree(void **state)
+a_batch_is_read_from_its_tree(void **)
 {
 	static const char BATCH[] =
 	    "[ " WHOLE("{\"n\":1}") " ,{\"x\":1}, "
@@ -276,7 +270,6 @@ a_batch_is_read_from_its_tree(void **state)
 	struct json *tree = NULL, *j;
 	struct event ev = {0};
 
-	(void)state;
 	assert_int_equal(json_parse(arena, STR(BATCH), &tree, &e), OK);
 	j = tree->child;
 	assert_int_equal(envelope_read(arena, j, &o, &ev, &e), OK);
@@ -298,7 +291,7 @@ static const char BAD_DELETE[] =
     "\"sequence\":{\"partitionKey\":\"k\"},\"payload\":{\"objectName\":1}}";
 
 static void
-schema_mode_decides(void **state)
+schema_mode_decides(void **)
 {
 	static const struct {
 		const char *text;
@@ -311,7 +304,6 @@ schema_mode_decides(void **state)
 	    {WHOLE("{}"), true, false, NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct envelope_opts o = {.now_us = NOW, .own = T[i].own};
 		struct event ev = parse(T[i].text, &o);
@@ -327,7 +319,7 @@ schema_mode_decides(void **state)
 }
 
 static void
-our_prefixes_are_ours(void **state)
+our_prefixes_are_ours(void **)
 {
 	static const char TEXT[] =
 	    "{\"schemaVersion\":1,\"eventType\":\"ops.disk.full\",\"tenantId\":"
@@ -336,7 +328,6 @@ our_prefixes_are_ours(void **state)
 	struct envelope_opts o = {.now_us = NOW};
 	struct event ev;
 
-	(void)state;
 	assert_int_equal(parse_with(TEXT, &o, &ev), ERR_INVALID);
 	assert_string_equal(e.at, "/eventType");
 	o.own = o.strict = true;
@@ -344,13 +335,12 @@ our_prefixes_are_ours(void **state)
 }
 
 static void
-masks_change_body_and_payload(void **state)
+masks_change_body_and_payload(void **)
 {
 	struct envelope_opts o = {.now_us = NOW};
 	struct mask *m = NULL;
 	struct event ev;
 
-	(void)state;
 	assert_int_equal(
 	    mask_parse(arena, STR("test.*:/payload/a *:/payload/b/0"), &m, &e),
 	    OK);
@@ -369,12 +359,11 @@ masks_change_body_and_payload(void **state)
 }
 
 static void
-size_is_bounded(void **state)
+size_is_bounded(void **)
 {
 	struct envelope_opts o = {.now_us = NOW};
 	struct event ev;
 
-	(void)state;
 	o.body_max = strlen(WHOLE("{}"));
 	assert_int_equal(parse_with(" " WHOLE("{}") " ", &o, &ev), OK);
 	o.body_max--;
@@ -382,12 +371,11 @@ size_is_bounded(void **state)
 }
 
 static void
-a_small_arena_is_an_error(void **state)
+a_small_arena_is_an_error(void **)
 {
 	struct mask *m = NULL;
 	bool fitted = false;
 
-	(void)state;
 	assert_int_equal(
 	    mask_parse(arena, STR("*:/payload/objectName"), &m, &e), OK);
 	for (size_t limit = 512; !fitted; limit += 16) {
@@ -405,11 +393,10 @@ a_small_arena_is_an_error(void **state)
 }
 
 static void
-shown_with_its_place(void **state)
+shown_with_its_place(void **)
 {
 	struct buf b = BUF(KIB);
 
-	(void)state;
 	envelope_show(&b, STR("{\"a\":1 }"), 42, NOW);
 	assert_true(
 	    str_eq(buf_str(&b), STR("{\"a\":1 ,\"seq\":42,\"receivedAt\":"
@@ -423,17 +410,15 @@ shown_with_its_place(void **state)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	arena = arena_new(64 * MIB);
 	return !arena;
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }

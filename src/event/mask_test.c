@@ -80,9 +80,8 @@ static const struct {
 };
 
 static void
-values_are_replaced_in_place(void **state)
+values_are_replaced_in_place(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(CASES); i++) {
 		struct str got, event = str_of(CASES[i].event);
 		struct mask *m = NULL;
@@ -102,7 +101,7 @@ values_are_replaced_in_place(void **state)
 }
 
 static void
-wrong_masks_are_named(void **state)
+wrong_masks_are_named(void **)
 {
 	static const struct {
 		const char *mask, *why;
@@ -126,7 +125,6 @@ wrong_masks_are_named(void **state)
 	};
 	struct mask *m = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		assert_int_equal(
 		    mask_parse(arena, str_of(T[i].mask), &m, &e), ERR_INVALID);
@@ -138,12 +136,11 @@ wrong_masks_are_named(void **state)
 }
 
 static void
-masks_have_bounds(void **state)
+masks_have_bounds(void **)
 {
 	struct buf b = BUF(64 * KIB);
 	struct mask *m = NULL;
 
-	(void)state;
 	for (int i = 0; i < MASK_RULES_MAX; i++)
 		buf_fmt(&b, "T:/payload/%d,", i);
 	assert_int_equal(mask_parse(arena, buf_str(&b), &m, &e), OK);
@@ -159,14 +156,13 @@ masks_have_bounds(void **state)
 
 /* Values shorter than what replaces them: the result is longer. */
 static void
-many_small_values_fit(void **state)
+many_small_values_fit(void **)
 {
 	struct buf b = BUF(64 * KIB);
 	struct mask *m = NULL;
 	struct json *j = NULL;
 	struct str got;
 
-	(void)state;
 	buf_addz(&b, "{\"payload\":{\"a\":[0");
 	for (int i = 1; i < 1000; i++)
 		buf_addz(&b, ",0");
@@ -181,17 +177,15 @@ many_small_values_fit(void **state)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	arena = arena_new(16 * MIB);
 	return !arena;
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }

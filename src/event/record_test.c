@@ -91,12 +91,11 @@ tenant(void)
 }
 
 static void
-each_type_names_its_record(void **state)
+each_type_names_its_record(void **)
 {
 	struct arena *a = arena_new(64 * KIB);
 	struct uuid t = tenant();
 
-	(void)state;
 	assert_non_null(a);
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		const struct row *w = &ROWS[i];
@@ -118,9 +117,8 @@ each_type_names_its_record(void **state)
 }
 
 static void
-no_type_is_left_out(void **state)
+no_type_is_left_out(void **)
 {
-	(void)state;
 	for (const struct event_type *t = catalog_each(NULL); t;
 	     t = catalog_each(t)) {
 		bool there = false;
@@ -134,7 +132,7 @@ no_type_is_left_out(void **state)
 
 /* Each differs from all others: nothing runs together. */
 static void
-ids_tell_records_apart(void **state)
+ids_tell_records_apart(void **)
 {
 	static const struct {
 		const char *object, *id, *part, *type;
@@ -152,7 +150,6 @@ ids_tell_records_apart(void **state)
 	unsigned char id[COUNT_OF(rows) + 1][RECORD_ID_LEN];
 	struct uuid t = tenant(), other = t;
 
-	(void)state;
 	other.b[0] ^= 1;
 	for (size_t i = 0; i <= COUNT_OF(rows); i++) {
 		size_t k = i % COUNT_OF(rows);
@@ -191,7 +188,7 @@ version_of(const char *rv)
 }
 
 static void
-versions_are_instants(void **state)
+versions_are_instants(void **)
 {
 	static const struct {
 		const char *x, *y;
@@ -208,7 +205,6 @@ versions_are_instants(void **state)
 	    {"2025-12-31T23:59:59-01:00", "2026-01-01T00:00:00Z", 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int64_t x = version_of(rows[i].x), y = version_of(rows[i].y);
 

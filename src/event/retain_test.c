@@ -17,11 +17,10 @@ static struct db *db;
 static struct err e;
 
 static int
-begin(void **state)
+begin(void **)
 {
 	static const struct str ID = {"0123456789abcdef", 16};
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	assert_int_equal(db_begin(db, &e), OK);
@@ -47,9 +46,8 @@ begin(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	db_close(db);
 	fixture_close(&f);
 	return 0;
@@ -85,7 +83,7 @@ steps(struct retain *x, int64_t now_us)
 }
 
 static void
-test_what_goes(void **state)
+test_what_goes(void **)
 {
 	static const struct {
 		int64_t keep_s, now_s, first;
@@ -98,7 +96,6 @@ test_what_goes(void **state)
 	    {1, 1000000, ENTRIES}, /* which stays however old */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct retain x = {.engine = &APPEND_SQLITE,
 		    .keep_us = ROWS[i].keep_s * US_PER_S};
@@ -114,22 +111,20 @@ test_what_goes(void **state)
 }
 
 static void
-test_steps_are_small(void **state)
+test_steps_are_small(void **)
 {
 	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
 
-	(void)state;
 	assert_int_equal(
 	    steps(&x, AT(5000)), (ENTRIES - 1 + RETAIN_STEP - 1) / RETAIN_STEP);
 }
 
 /* While there is other work, a step every 100 ms and no more. */
 static void
-test_busy(void **state)
+test_busy(void **)
 {
 	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
 
-	(void)state;
 	assert_int_equal(retain_step(&x, db, ENTRIES, AT(5000), false, &e), OK);
 	assert_int_equal(first_seq(), RETAIN_STEP + 1);
 	assert_int_equal(
@@ -144,7 +139,7 @@ test_busy(void **state)
 
 /* Two go for each that comes, once there is something to take. */
 static void
-test_keeps_up(void **state)
+test_keeps_up(void **)
 {
 	static const struct {
 		int64_t came, gone;
@@ -157,7 +152,6 @@ test_keeps_up(void **state)
 	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
 	int64_t last = 2 * ENTRIES, first = 1;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		last += ROWS[i].came;
 		first += ROWS[i].gone;

@@ -115,12 +115,11 @@ struct seen {
 };
 
 static int
-see(void *arg, const struct sealed_key *key, struct err *e)
+see(void *arg, const struct sealed_key *key, struct err *)
 {
 	struct seen *s = arg;
 	int64_t now = clock_now_us();
 
-	(void)e;
 	assert_true(s->n < 4);
 	(void)snprintf(s->ids[s->n], 16, "%.*s", STR_ARG(key->id));
 	assert_true(key->first_us <= now && key->last_us > key->first_us);
@@ -174,12 +173,11 @@ check_engine(struct fixture *t)
 }
 
 static void
-test_engines(void **state)
+test_engines(void **)
 {
 	static const enum store_engine ENGINES[] = {
 	    STORE_SQLITE, STORE_POSTGRES};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ENGINES); i++) {
 		struct fixture t;
 

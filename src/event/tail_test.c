@@ -42,14 +42,13 @@ woken(struct sleeper *s, int within_ms)
 }
 
 static void
-test_news(void **state)
+test_news(void **)
 {
 	struct fixture f;
 	struct sleeper near, far, late;
 	struct tail *t = NULL;
 	struct err e = {0};
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	assert_int_equal(tail_start(f.store, &t, &e), OK);
 	lie_down(&near, t, 5, 60000);
@@ -69,14 +68,13 @@ test_news(void **state)
 }
 
 static void
-test_end(void **state)
+test_end(void **)
 {
 	struct fixture f;
 	struct sleeper a, b;
 	struct tail *t = NULL;
 	struct err e = {0};
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	assert_int_equal(tail_start(f.store, &t, &e), OK);
 	lie_down(&a, t, 1, 60000);

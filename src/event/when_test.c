@@ -48,7 +48,7 @@ fill(struct db *db)
 }
 
 static void
-test_times(void **state)
+test_times(void **)
 {
 	static const struct {
 		int64_t second, seq;
@@ -71,7 +71,6 @@ test_times(void **state)
 	struct db *db;
 	struct err e;
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	fill(db);
@@ -90,14 +89,13 @@ test_times(void **state)
 }
 
 static void
-test_empty(void **state)
+test_empty(void **)
 {
 	struct fixture f;
 	struct db *db;
 	struct err e;
 	int64_t seq = -1;
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	assert_int_equal(db_open(f.store, DB_READ, &db, &e), OK);
 	assert_int_equal(when_seq(db, AT(0), &seq, &e), OK);

@@ -242,9 +242,8 @@ static const struct {
 };
 
 static void
-reads_every_dialect(void **state)
+reads_every_dialect(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		char got[TIME_LEN + 1] = "none";
 		int64_t us;
@@ -260,12 +259,11 @@ reads_every_dialect(void **state)
 }
 
 static void
-too_long_is_none(void **state)
+too_long_is_none(void **)
 {
 	char text[FEED_DATE_MAX + 40];
 	int64_t us = 7;
 
-	(void)state;
 	memset(text, ' ', sizeof(text));
 	memcpy(text + 1, "x2004-01-01", 11);
 	text[sizeof(text) - 1] = 'x';

@@ -89,11 +89,10 @@ static const struct {
 };
 
 static void
-feeds(void **state)
+feeds(void **)
 {
 	struct arena *a = arena_new(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct discover d;
 		struct buf b = BUF(MIB);
@@ -116,7 +115,7 @@ feeds(void **state)
 
 /* 2.5 */
 static void
-icons(void **state)
+icons(void **)
 {
 	static const char PAGE[] =
 	    "<link rel=apple-touch-icon sizes=180x180 href=/touch.png>"
@@ -132,7 +131,6 @@ icons(void **state)
 	struct arena *a = arena_new(MIB);
 	struct discover d;
 
-	(void)state;
 	look(a, STR(PAGE), "", &d);
 	assert_int_equal(d.n_icons, COUNT_OF(WANT));
 	for (size_t i = 0; i < COUNT_OF(WANT); i++)
@@ -147,7 +145,7 @@ icons(void **state)
 
 /* 2.1: the bytes tell, the Content-Type may lie. */
 static void
-feed_itself(void **state)
+feed_itself(void **)
 {
 	static const struct {
 		const char *text;
@@ -172,7 +170,6 @@ feed_itself(void **state)
 	struct arena *a = arena_new(MIB);
 	struct discover d;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(FEEDS); i++) {
 		look(a, str_of(FEEDS[i].text), "text/html", &d);
 		if (d.is_feed != FEEDS[i].is)
@@ -182,7 +179,7 @@ feed_itself(void **state)
 }
 
 static void
-charsets(void **state)
+charsets(void **)
 {
 #define LINK "<link rel=alternate type=application/rss+xml href=x title='"
 	static const struct {
@@ -200,7 +197,6 @@ charsets(void **state)
 	struct arena *a = arena_new(MIB);
 	struct discover d;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(PAGES); i++) {
 		look(a, PAGES[i].page, PAGES[i].type, &d);
 		assert_int_equal(d.n_feeds, 1);
@@ -212,14 +208,13 @@ charsets(void **state)
 }
 
 static void
-bounds(void **state)
+bounds(void **)
 {
 	struct buf b = BUF(2 * DISCOVER_IN_MAX);
 	struct arena *a = arena_new(4 * MIB);
 	struct discover d;
 	struct err e = {0};
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		buf_fmt(&b,
 		    "<link rel=alternate type=application/rss+xml href=%d>"

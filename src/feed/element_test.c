@@ -4,7 +4,7 @@
 
 /* Looking up halves the table, so each row must be found, whatever its place. */
 static void
-finds_each_row(void **state)
+finds_each_row(void **)
 {
 	static const struct {
 		enum element_family family;
@@ -17,7 +17,6 @@ finds_each_row(void **state)
 #include "feed/elements.tbl"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		const struct element *e = element_find(
 		    ROWS[i].family, str_of(ROWS[i].name), ROWS[i].where);
@@ -34,7 +33,7 @@ finds_each_row(void **state)
 }
 
 static void
-knows_spaces(void **state)
+knows_spaces(void **)
 {
 	static const struct {
 		const char *uri, *prefix;
@@ -55,7 +54,6 @@ knows_spaces(void **state)
 	    {"", NULL, FAMILY_RSS},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		assert_int_equal(
 		    element_family(str_of(ROWS[i].uri), str_of(ROWS[i].prefix)),

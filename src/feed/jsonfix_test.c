@@ -11,7 +11,7 @@ struct row {
 };
 
 static void
-mends_json(void **state)
+mends_json(void **)
 {
 	static const struct row ROWS[] = {
 	    {"{\"a\":1}", "{\"a\":1}"},
@@ -27,7 +27,6 @@ mends_json(void **state)
 	    {"{\"a\":1 /* x */ // y\n}", "{\"a\":1}"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct arena *a = arena_new(1 << 16);
 		struct buf b = BUF(MIB);

@@ -50,9 +50,8 @@ static const struct {
 };
 
 static void
-resolves(void **state)
+resolves(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct arena *a = arena_new(1 << 16);
 		struct str got =
@@ -66,9 +65,8 @@ resolves(void **state)
 }
 
 static void
-knows_the_web(void **state)
+knows_the_web(void **)
 {
-	(void)state;
 	assert_true(link_web(STR("http://a")));
 	assert_true(link_web(STR("HTTPS://a")));
 	assert_false(link_web(STR("http://")));

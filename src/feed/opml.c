@@ -156,21 +156,19 @@ on_start(void *ctx, const struct xml_tag *t)
 }
 
 static void
-on_text(void *ctx, struct str text, bool bare)
+on_text(void *ctx, struct str text, bool)
 {
 	struct outlines *r = ctx;
 
-	(void)bare;
 	if (r->title_depth > 0)
 		buf_add(&r->title, text);
 }
 
 static void
-on_end(void *ctx, const struct xml_tag *t)
+on_end(void *ctx, const struct xml_tag *)
 {
 	struct outlines *r = ctx;
 
-	(void)t;
 	if (r->title_depth == r->depth)
 		r->title_depth = 0;
 	r->depth--;

@@ -98,9 +98,8 @@ static const struct row {
 };
 
 static void
-test_parse(void **state)
+test_parse(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct arena *a = arena_new(16 * MIB);
 		struct opml *o = NULL;
@@ -120,9 +119,8 @@ test_parse(void **state)
 }
 
 static void
-test_round(void **state)
+test_round(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct arena *a = arena_new(16 * MIB);
 		struct opml *one = NULL, *two = NULL;
@@ -150,13 +148,12 @@ test_round(void **state)
 }
 
 static void
-test_refused(void **state)
+test_refused(void **)
 {
 	static const char *const bad[] = {"", "hello", "{\"a\":1}",
 	    "<rss><channel/></rss>", "<html><body>opml</body></html>", "<",
 	    "<opm"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
 		struct arena *a = arena_new(MIB);
 		struct opml *o = NULL;
@@ -172,14 +169,13 @@ test_refused(void **state)
 
 /* Deep, and more than we take: bounded, and what was read is kept. */
 static void
-test_bounds(void **state)
+test_bounds(void **)
 {
 	struct arena *a = arena_new(64 * MIB);
 	struct buf b = BUF(OPML_BYTES_MAX + MIB);
 	struct opml *o = NULL;
 	struct err e;
 
-	(void)state;
 	buf_addz(&b, "<opml><body>");
 	for (int i = 0; i < OPML_FEEDS_MAX + 5; i++)
 		buf_fmt(&b, "<outline xmlUrl='http://a/%d'/>", i);

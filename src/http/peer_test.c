@@ -99,11 +99,10 @@ static const struct {
 };
 
 static void
-test_peers(void **state)
+test_peers(void **)
 {
 	struct nets trusted = read_nets(TRUSTED);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(PEERS); i++) {
 		struct str f =
 		    PEERS[i].forwarded ? str_of(PEERS[i].forwarded) : ABSENT;
@@ -125,14 +124,13 @@ test_peers(void **state)
 
 /* More trusted hops than anybody has: the farthest that is looked at. */
 static void
-test_many_hops(void **state)
+test_many_hops(void **)
 {
 	struct nets trusted = read_nets(TRUSTED);
 	char list[40 * 16] = "203.0.113.7", text[IP_TEXT_MAX];
 	struct ip hop, got;
 	size_t n = strlen(list);
 
-	(void)state;
 	for (int i = 0; i < PEER_HOPS_MAX; i++)
 		n += (size_t)snprintf(
 		    list + n, sizeof(list) - n, ", 10.0.1.%d", i);
@@ -144,7 +142,7 @@ test_many_hops(void **state)
 }
 
 static void
-test_nets(void **state)
+test_nets(void **)
 {
 	static const struct {
 		const char *nets, *address;
@@ -167,7 +165,6 @@ test_nets(void **state)
 	static const char *const BAD[] = {
 	    "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/", "x", "10.0.0.0/8,,"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct nets l = read_nets(T[i].nets);
 		struct ip ip = {.n = 0};

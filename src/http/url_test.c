@@ -68,9 +68,8 @@ static const struct {
 };
 
 static void
-test_good(void **state)
+test_good(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(GOOD); i++) {
 		char text[URL_TEXT_MAX], again[URL_TEXT_MAX];
 		struct url u, v;
@@ -167,9 +166,8 @@ static const struct {
 };
 
 static void
-test_bad(void **state)
+test_bad(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(BAD); i++) {
 		struct url u;
 		struct err e = {0};
@@ -181,14 +179,13 @@ test_bad(void **state)
 }
 
 static void
-test_lengths(void **state)
+test_lengths(void **)
 {
 	char text[URL_MAX + 2];
 	struct url u;
 	struct err e;
 	struct str s = {text, URL_MAX};
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	memcpy(text, "https://b/", 10);
 	assert_int_equal(url_parse(s, &u, &e), OK);
@@ -215,7 +212,7 @@ test_lengths(void **state)
 }
 
 static void
-test_host(void **state)
+test_host(void **)
 {
 	static const struct {
 		const char *text, *host;
@@ -230,7 +227,6 @@ test_host(void **state)
 	    {"*.a", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct url u = {.n_host = 0};
 		struct err e;
@@ -243,7 +239,7 @@ test_host(void **state)
 }
 
 static void
-test_masked(void **state)
+test_masked(void **)
 {
 	static const struct {
 		const char *url, *want;
@@ -265,7 +261,6 @@ test_masked(void **state)
 	char text[256], small[16];
 	struct str got;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		got = url_masked(str_of(T[i].url), text, sizeof(text));
 		if (!str_eq(got, str_of(T[i].want)))

@@ -33,7 +33,7 @@ post_all(void *arg)
 
 /* Many post, one takes: nothing lost, and in order for each poster. */
 static void
-keeps_each_posters_order(void **state)
+keeps_each_posters_order(void **)
 {
 	static struct poster posters[POSTERS];
 	struct thread *threads[POSTERS];
@@ -41,7 +41,6 @@ keeps_each_posters_order(void **state)
 	struct mailbox *box = mailbox_new();
 	struct err e;
 
-	(void)state;
 	for (int i = 0; i < POSTERS; i++) {
 		posters[i] = (struct poster){.box = box, .from = i};
 		assert_int_equal(thread_start("post", post_all, &posters[i],
@@ -68,7 +67,7 @@ keeps_each_posters_order(void **state)
 
 /* While it is closed under their hands: accepted is taken, the rest refused. */
 static void
-closing_loses_nothing(void **state)
+closing_loses_nothing(void **)
 {
 	static struct poster p;
 	struct mailbox *box = mailbox_new();
@@ -77,7 +76,6 @@ closing_loses_nothing(void **state)
 	struct mail *m;
 	struct err e;
 
-	(void)state;
 	p = (struct poster){.box = box};
 	assert_int_equal(thread_start("post", post_all, &p, &t, &e), OK);
 	while (taken < LETTERS / 10)
@@ -94,13 +92,12 @@ closing_loses_nothing(void **state)
 }
 
 static void
-waits_no_longer_than_told(void **state)
+waits_no_longer_than_told(void **)
 {
 	struct mailbox *box = mailbox_new();
 	struct letter l = {.number = 1};
 	int64_t began = clock_mono_us();
 
-	(void)state;
 	assert_null(mailbox_take(box, 0));
 	assert_null(mailbox_take(box, 30));
 	assert_true(clock_mono_us() - began >= 30 * US_PER_MS);
@@ -120,13 +117,12 @@ close_it(void *arg)
 }
 
 static void
-closing_wakes_the_taker(void **state)
+closing_wakes_the_taker(void **)
 {
 	struct mailbox *box = mailbox_new();
 	struct thread *t;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(thread_start("close", close_it, box, &t, &e), OK);
 	assert_null(mailbox_take(box, -1));
 	thread_join(t);

@@ -55,9 +55,8 @@ run_at_gate(struct pool_job *job, void *ctx)
 }
 
 static int
-reset(void **state)
+reset(void **)
 {
-	(void)state;
 	world.entered = world.left = world.runs = 0;
 	world.open = false;
 	return 0;
@@ -80,12 +79,11 @@ start(int threads, size_t queue_max)
 }
 
 static void
-runs_each_once(void **state)
+runs_each_once(void **)
 {
 	static struct job jobs[JOBS];
 	struct pool *p = start(4, JOBS);
 
-	(void)state;
 	for (size_t i = 0; i < JOBS; i++) {
 		jobs[i].job.run = run;
 		assert_true(pool_post(p, &jobs[i].job));
@@ -99,13 +97,12 @@ runs_each_once(void **state)
 }
 
 static void
-refuses_when_full(void **state)
+refuses_when_full(void **)
 {
 	static struct job jobs[6];
 	struct pool *p = start(1, 3);
 	int accepted = 0;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(jobs); i++) {
 		jobs[i].job.run = run_at_gate;
 		accepted += pool_post(p, &jobs[i].job);
@@ -118,13 +115,12 @@ refuses_when_full(void **state)
 }
 
 static void
-starts_and_stops_empty(void **state)
+starts_and_stops_empty(void **)
 {
 	struct pool_opts o = {.name = "bare", .threads = 2, .queue_max = 1};
 	struct pool *p = NULL;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(pool_start(&o, &p, &e), OK);
 	pool_stop(p);
 	pool_stop(NULL);

@@ -22,14 +22,13 @@ look(void *arg)
 }
 
 static void
-runs_named_with_signals_blocked(void **state)
+runs_named_with_signals_blocked(void **)
 {
 	struct seen s = {.runs = 0};
 	struct thread *t = NULL;
 	sigset_t mine;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(
 	    thread_start("a-name-that-is-long", look, &s, &t, &e), OK);
 	thread_join(t);

@@ -67,7 +67,7 @@ is_converted(enum charset cs)
 
 /* Each as the standard has it. */
 static void
-converts(void **state)
+converts(void **)
 {
 	static const struct {
 		enum charset cs;
@@ -157,7 +157,6 @@ converts(void **state)
 	};
 	struct buf b = BUF(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		size_t wrong = convert(ROWS[i].cs, ROWS[i].bytes, &b);
 
@@ -171,7 +170,7 @@ converts(void **state)
 
 /* Every byte, and two, at the end; three and four behind each lead. */
 static void
-ends_anywhere(void **state)
+ends_anywhere(void **)
 {
 	static const struct str TAILS[] = {STR(""), STR("<"), STR("0"),
 	    STR("@"), STR("\x7f"), STR("\x80"), STR("\x8e"), STR("\x8f"),
@@ -182,7 +181,6 @@ ends_anywhere(void **state)
 	struct buf b = BUF(MIB);
 	char room[64];
 
-	(void)state;
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
 		for (unsigned c = 0; is_converted(cs) && c < 256; c++)
 			for (size_t i = 0; i < COUNT_OF(TAILS); i++) {
@@ -200,11 +198,10 @@ ends_anywhere(void **state)
 
 /* No byte that makes no sense takes the markup behind it along. */
 static void
-keeps_ascii(void **state)
+keeps_ascii(void **)
 {
 	struct buf b = BUF(MIB);
 
-	(void)state;
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
 		for (unsigned c = 0; is_multi(cs) && c < 256; c++) {
 			char room[] = {'x', (char)c, '<', 'a'};
@@ -220,7 +217,7 @@ keeps_ascii(void **state)
 
 /* Over the borders of what is asked for at once. */
 static void
-is_long(void **state)
+is_long(void **)
 {
 	static const struct {
 		enum charset cs;
@@ -238,7 +235,6 @@ is_long(void **state)
 	};
 	struct buf in = BUF(MIB), out = BUF(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		size_t one = convert(ROWS[i].cs, ROWS[i].one, &out);
 		size_t bytes = out.n;
@@ -313,12 +309,11 @@ one_label(enum charset as, struct str l, struct buf *in, struct buf *b)
 }
 
 static void
-every_label(void **state)
+every_label(void **)
 {
 	struct buf in = BUF(KIB), b = BUF(MIB);
 	size_t n = 0;
 
-	(void)state;
 	for (enum charset cs = CS_NONE; cs < CS_COUNT; cs++)
 		for (struct str all = LABELS[cs]; all.n > 0; n++)
 			one_label(cs, str_cut(&all, ' '), &in, &b);
@@ -329,7 +324,7 @@ every_label(void **state)
 
 /* What is called otherwise is as if nobody had said anything. */
 static void
-other_names(void **state)
+other_names(void **)
 {
 	static const char *const NAMES[] = {"utf-7", "iso-2022-jp-2",
 	    "iso-2022-jp-3", "iso-2022-cn-ext//translit", "euc-tw", "johab",
@@ -340,7 +335,6 @@ other_names(void **state)
 	    STR("\xa2\xe8"), STR("\033$B"), STR("+ADw-script+AD4-")};
 	struct buf in = BUF(KIB), plain = BUF(MIB), b = BUF(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(NAMES) * COUNT_OF(TAILS); i++) {
 		struct str want = STR_EMPTY, got = STR_EMPTY;
 		char type[64];
@@ -364,12 +358,11 @@ other_names(void **state)
 
 /* Behind charset_load() no file is opened. */
 static void
-loads(void **state)
+loads(void **)
 {
 	int status = -1;
 	pid_t child;
 
-	(void)state;
 	assert_null(charset_load());
 	child = fork();
 	assert_true(child >= 0);

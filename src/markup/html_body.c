@@ -201,10 +201,8 @@ start_image(struct html_parser *p, struct html_token *t)
 
 /* Of a whole page, or of a table: passed over. */
 static void
-start_skip(struct html_parser *p, struct html_token *t)
+start_skip(struct html_parser *, struct html_token *)
 {
-	(void)p;
-	(void)t;
 }
 
 static void (*const STARTS[T_COUNT])(

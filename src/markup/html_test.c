@@ -155,13 +155,12 @@ show_tree(struct buf *b, const struct html_node *root)
 }
 
 static void
-trees(void **state)
+trees(void **)
 {
 	struct arena *a = arena_new(16 * MIB);
 	struct buf b = BUF(MIB);
 	int bad = 0;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct html h;
 		struct err e;
@@ -185,7 +184,7 @@ trees(void **state)
 
 /* A tree that does not fit is cut, and said to be. */
 static void
-cut(void **state)
+cut(void **)
 {
 	struct arena *a = arena_new(64 * KIB);
 	struct buf b = BUF(MIB);
@@ -193,7 +192,6 @@ cut(void **state)
 	struct err e;
 	size_t n = 0;
 
-	(void)state;
 	while (b.n < 20000)
 		buf_addz(&b, "<p>x");
 	assert_int_equal(html_parse(a, buf_str(&b), &h, &e), OK);
@@ -212,7 +210,7 @@ cut(void **state)
 
 /* No deeper than it should be; what comes later is still there. */
 static void
-depth(void **state)
+depth(void **)
 {
 	struct arena *a = arena_new(16 * MIB);
 	struct buf b = BUF(MIB);
@@ -220,7 +218,6 @@ depth(void **state)
 	struct err e;
 	size_t n = 0, most = 0, texts = 0;
 
-	(void)state;
 	for (int i = 0; i < 5000; i++)
 		buf_addz(&b, "<div><table><td><b>x");
 	assert_int_equal(html_parse(a, buf_str(&b), &h, &e), OK);
@@ -239,9 +236,8 @@ depth(void **state)
 }
 
 static void
-names(void **state)
+names(void **)
 {
-	(void)state;
 	for (int t = T_OTHER + 1; t < T_COUNT; t++)
 		assert_int_equal(
 		    html_tag_find(str_of(html_tag_name((enum html_tag)t))), t);

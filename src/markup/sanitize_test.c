@@ -139,25 +139,22 @@ check_rows(const struct row *rows, size_t n, enum sanitize_tags tags)
 }
 
 static void
-basic(void **state)
+basic(void **)
 {
-	(void)state;
 	check_rows(BASIC, COUNT_OF(BASIC), SANITIZE_BASIC);
 }
 
 static void
-article(void **state)
+article(void **)
 {
-	(void)state;
 	check_rows(ARTICLE, COUNT_OF(ARTICLE), SANITIZE_ARTICLE);
 }
 
 static void
-relative_without_base(void **state)
+relative_without_base(void **)
 {
 	struct buf b = BUF(SANITIZE_OUT_MAX);
 
-	(void)state;
 	clean(STR("<a href=/x>a</a><img src=y><a href=//h.example/>b</a>"), "",
 	    SANITIZE_BASIC, &b);
 	assert_str(buf_str(&b), "ab");
@@ -206,20 +203,18 @@ static const struct str PAYLOADS[] = {
 };
 
 static void
-payloads(void **state)
+payloads(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(PAYLOADS); i++)
 		holds_all(PAYLOADS[i]);
 }
 
 /* One payload inside and behind another: what the first leaves open. */
 static void
-payload_pairs(void **state)
+payload_pairs(void **)
 {
 	struct buf b = BUF(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(PAYLOADS); i++) {
 		size_t j = (i * 131 + 17) % COUNT_OF(PAYLOADS);
 
@@ -235,14 +230,13 @@ payload_pairs(void **state)
 
 /* The check is one: what must be found is found. */
 static void
-check_finds(void **state)
+check_finds(void **)
 {
 	static const char *const BAD[] = {"<script>", "<p onclick=\"x\">",
 	    "<a href=\"javascript:x\">", "<img src=\"http://x/\">", "<p",
 	    "<p >", "a > b", "<P>", "<!-- -->", "\x01", "\xff", "<svg>", "<h1>",
 	    "<a href=\"https://x/\"onclick=\"y\">", "<a target=\"_top\">"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(BAD); i++) {
 		struct str s = str_of(BAD[i]);
 
@@ -293,11 +287,10 @@ make_up(struct buf *b)
 }
 
 static void
-generated(void **state)
+generated(void **)
 {
 	struct buf b = BUF(MIB);
 
-	(void)state;
 	for (int i = 0; i < 10000; i++) {
 		make_up(&b);
 		holds(buf_str(&b), i & 1 ? BASE : "",
@@ -356,11 +349,10 @@ much(const char *before, const char *z, size_t bytes)
 }
 
 static void
-large(void **state)
+large(void **)
 {
 	struct buf b = BUF(MIB);
 
-	(void)state;
 	much("", "<div>", SANITIZE_IN_MAX);
 	much("", "<a href=x><div>", MIB);
 	much("", "<table><td>", MIB);
@@ -382,12 +374,11 @@ large(void **state)
 }
 
 static void
-limits(void **state)
+limits(void **)
 {
 	struct buf in = BUF(2 * SANITIZE_IN_MAX), out = BUF(10);
 	struct err e = {0};
 
-	(void)state;
 	assert_non_null(buf_room(&in, SANITIZE_IN_MAX + 1));
 	memset(in.p, 'x', SANITIZE_IN_MAX + 1);
 	assert_int_equal(sanitize((struct str){in.p, SANITIZE_IN_MAX + 1},

@@ -25,7 +25,7 @@ check(const struct row *rows, size_t n,
 }
 
 static void
-reads_titles(void **state)
+reads_titles(void **)
 {
 	static const struct row TITLES[] = {
 	    {"plain", "plain"},
@@ -57,7 +57,6 @@ reads_titles(void **state)
 	    {"", ""},
 	};
 
-	(void)state;
 	check(TITLES, COUNT_OF(TITLES), text_title);
 	check(HTML, COUNT_OF(HTML), text_of_html);
 	check(PLAIN, COUNT_OF(PLAIN), text_escape);
@@ -73,7 +72,7 @@ person(struct arena *a, struct str s)
 }
 
 static void
-reads_people(void **state)
+reads_people(void **)
 {
 	static const struct row ROWS[] = {
 	    {"Ann", "Ann"},
@@ -88,12 +87,11 @@ reads_people(void **state)
 	    {"", ""},
 	};
 
-	(void)state;
 	check(ROWS, COUNT_OF(ROWS), person);
 }
 
 static void
-decodes(void **state)
+decodes(void **)
 {
 	static const struct {
 		struct str bytes, type;
@@ -138,7 +136,6 @@ decodes(void **state)
 		"Привет мир"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct buf b = BUF(MIB);
 		struct str got = STR_EMPTY;

@@ -67,9 +67,8 @@ static const struct {
 };
 
 static void
-mends(void **state)
+mends(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		const char *want = ROWS[i].want ? ROWS[i].want : ROWS[i].in;
 		struct xml_print p;
@@ -86,12 +85,11 @@ mends(void **state)
 
 /* Deeper than we go, and each level closed. */
 static void
-is_never_too_deep(void **state)
+is_never_too_deep(void **)
 {
 	struct buf in = BUF(MIB);
 	struct xml_print p;
 
-	(void)state;
 	for (int i = 0; i < 5000; i++)
 		buf_addz(&in, "<d>");
 	buf_addz(&in, "x");
@@ -139,7 +137,7 @@ static const struct xml_calls LAST = {
     last_start, last_text, last_end, last_space};
 
 static void
-knows_namespaces(void **state)
+knows_namespaces(void **)
 {
 	static const struct {
 		const char *in, *uri;
@@ -159,7 +157,6 @@ knows_namespaces(void **state)
 		SPACE_NONE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(SPACED); i++) {
 		struct xml_tag last = {.space = SPACE_OTHER};
 		bool faulty;
@@ -173,7 +170,7 @@ knows_namespaces(void **state)
 }
 
 static void
-expands_what_is_defined(void **state)
+expands_what_is_defined(void **)
 {
 	static const struct {
 		const char *dtd, *in, *want;
@@ -193,7 +190,6 @@ expands_what_is_defined(void **state)
 	    {"<!ENTITY b 'a\001b'>", "&b;", "a b"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(DEFINED); i++) {
 		struct buf in = BUF(MIB), want = BUF(MIB);
 		struct xml_print p;
@@ -212,14 +208,13 @@ expands_what_is_defined(void **state)
 
 /* One kilobyte that is asked for a thousand times and more. */
 static void
-spends_little(void **state)
+spends_little(void **)
 {
 	struct xml_dtd *d = calloc(1, sizeof(*d));
 	struct buf doctype = BUF(MIB);
 	struct str ret = STR_EMPTY;
 	size_t n = 0;
 
-	(void)state;
 	assert_non_null(d);
 	buf_fmt(&doctype, "<!ENTITY b '%0*d'><!ENTITY c '%0*d'>", DTD_VALUE_MAX,
 	    1, DTD_VALUE_MAX + 1, 1);
@@ -233,7 +228,7 @@ spends_little(void **state)
 }
 
 static void
-knows_entities(void **state)
+knows_entities(void **)
 {
 	static const char *const NAMES[] = {"amp", "quot", "nbsp", "thetasym",
 	    "AElig", "zwnj", "hellip", "apos", "Aacute",
@@ -241,7 +236,6 @@ knows_entities(void **state)
 	char text[64], ret[ENTITY_MAX];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
 		(void)snprintf(text, sizeof(text), "&%s;", NAMES[i]);
 		assert_int_equal(

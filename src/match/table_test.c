@@ -68,7 +68,7 @@ expect(struct match_table *t, const char *type, unsigned ten, const char *want)
 }
 
 static void
-finds(void **state)
+finds(void **)
 {
 	static const struct {
 		const char *type;
@@ -88,7 +88,6 @@ finds(void **state)
 	};
 	struct match_table *t = match_new();
 
-	(void)state;
 	add(t, 7, "feed.item.added", 2);
 	add(t, 6, "shop.order", 0);
 	add(t, 5, "feed.item.added", 0);
@@ -102,7 +101,7 @@ finds(void **state)
 }
 
 static void
-replaces_and_drops(void **state)
+replaces_and_drops(void **)
 {
 	struct match_table *t = match_new();
 	struct str twice[] = {STR("a.*"), STR("a.b"), STR("a.b"), STR("*")};
@@ -114,7 +113,6 @@ replaces_and_drops(void **state)
 	    .n_tenants = 3};
 	struct err e;
 
-	(void)state;
 	add(t, 3, "a.b", 0);
 	expect(t, "a.b", 3, "3");
 	drop(t, 3, "a.b", 0);
@@ -137,7 +135,7 @@ replaces_and_drops(void **state)
 
 /* What is refused leaves the table as it was. */
 static void
-refuses(void **state)
+refuses(void **)
 {
 	static const struct {
 		size_t n_types, n_tenants;
@@ -154,7 +152,6 @@ refuses(void **state)
 	struct str types[65];
 	struct uuid tenants[65];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct match_table *t = match_new();
 		struct match_want w = {.sub = 1,
@@ -237,12 +234,11 @@ change(struct match_table *t, size_t i)
 }
 
 static void
-agrees_with_a_model(void **state)
+agrees_with_a_model(void **)
 {
 	struct match_table *t = match_new();
 	struct match_hits h = {.n = 0};
 
-	(void)state;
 	dice = 7;
 	for (int step = 0; step < 40000; step++) {
 		struct str type = str_of(NAMES[roll(8)]);
@@ -284,12 +280,11 @@ one_of_many(struct match_table *t, bool go, unsigned i, int by)
 
 /* A hundred thousand that are equal, that differ by tenant, by type. */
 static void
-many(void **state)
+many(void **)
 {
 	static const char *const LAST[] = {
 	    "feed.item.added", "feed.item.added", "feed.t100000"};
 
-	(void)state;
 	for (int by = 0; by < 3; by++) {
 		struct match_table *t = match_new();
 		struct match_hits h = {.n = 0};

@@ -3,7 +3,7 @@
 #include "base/test.h"
 
 static void
-checks(void **state)
+checks(void **)
 {
 	static const struct {
 		const char *pattern, *why; /* NULL: fine */
@@ -28,7 +28,6 @@ checks(void **state)
 	};
 	char longest[131];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct err e = {.code = OK};
 		int rc = match_types_check(str_of(ROWS[i].pattern), &e);
@@ -48,7 +47,7 @@ checks(void **state)
 }
 
 static void
-fits(void **state)
+fits(void **)
 {
 	static const struct {
 		const char *pattern, *type;
@@ -71,7 +70,6 @@ fits(void **state)
 	    {"feed.item.*", "feed.failed", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		if (match_types_fit(match_types_key(str_of(ROWS[i].pattern)),
 			str_of(ROWS[i].type)) != ROWS[i].fit)

@@ -18,14 +18,13 @@ put_text(const char *path, const char *text)
 
 /* A folder has one name for ever; one that is no name is made anew. */
 static void
-test_name(void **state)
+test_name(void **)
 {
 	char folder[] = "/tmp/hk-node-XXXXXX", path[64];
 	struct node first, again;
 	struct uuid id;
 	struct err e;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	(void)snprintf(path, sizeof(path), "%s/node.id", folder);
 	assert_int_equal(node_open(folder, &first, &e), OK);

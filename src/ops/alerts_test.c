@@ -6,7 +6,7 @@
 #include "base/test.h"
 
 static void
-test_rules(void **state)
+test_rules(void **)
 {
 	static const struct {
 		const char *what;
@@ -42,14 +42,13 @@ test_rules(void **state)
 	    {"no state", {.dead = 9, .dead_hour = 9}, ALERT_DEAD, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (alert_fires(rows[i].rule, &rows[i].s) != rows[i].fires)
 			fail_msg("%s", rows[i].what);
 }
 
 static void
-test_values(void **state)
+test_values(void **)
 {
 	static const struct {
 		enum alert_rule rule;
@@ -66,7 +65,6 @@ test_values(void **state)
 	    {ALERT_RETRIES, {.dead = 3}, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		double v = -1;
 

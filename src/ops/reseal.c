@@ -102,14 +102,12 @@ struct found {
 
 /* Unseals nothing; that the secret is no good ends the load behind it. */
 static int
-look(const struct sub_seal *by, struct arena *a, struct str text,
-    struct str *ret, struct err *e)
+look(const struct sub_seal *by, struct arena *, struct str text,
+    struct str *ret, struct err *)
 {
 	struct found *f = by->arg;
 	struct sealed *x = arena_alloc(f->a, sizeof(*x));
 
-	(void)a;
-	(void)e;
 	*x = (struct sealed){f->first, arena_dup(f->a, text)};
 	f->first = x;
 	*ret = STR("closed");
@@ -336,12 +334,11 @@ add_needed(struct buf *b, const struct sealed_key *key)
 }
 
 static int
-take_log_key(void *arg, const struct sealed_key *key, struct err *e)
+take_log_key(void *arg, const struct sealed_key *key, struct err *)
 {
 	struct log_keys *l = arg;
 	int at = place_of(l->k, key->id);
 
-	(void)e;
 	if (at >= 0) {
 		l->keys[at] = *key;
 		return OK;

@@ -125,14 +125,13 @@ deads(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 
 /* Of what the log has lost nothing older can come, but from a row. */
 static int
-versions(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
+versions(struct tidy *t, struct db *db, int64_t, struct err *e)
 {
 	struct sql_log_first_row first = {0};
 	struct sql_tidy_versions_end_row end = {0};
 	int64_t from = t->at.key.a, to;
 	int rc;
 
-	(void)now_us;
 	TRY(sql_log_first_one(db, &first, e));
 	rc = TRY(sql_tidy_versions_end_one(db, &end, e, .seq = from,
 	    .edge = first.seq, .skip = RETAIN_STEP - 1));

@@ -83,9 +83,8 @@ begin(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	db_close(db);
 	fixture_close(&f);
 	return 0;
@@ -124,11 +123,10 @@ count(int64_t lo, int64_t hi)
 }
 
 static void
-test_attempts(void **state)
+test_attempts(void **)
 {
 	int64_t young = ENTRIES - 30 * 24;
 
-	(void)state;
 	assert_int_equal(count(1, ENTRIES + 1), ENTRIES + 1);
 	assert_true(pass() >= 2 + 4);
 	assert_int_equal(count(young, ENTRIES + 1), ENTRIES + 1 - young);
@@ -151,13 +149,12 @@ dead(int64_t seq, int state, int64_t decided)
 }
 
 static void
-test_deads(void **state)
+test_deads(void **)
 {
 	struct rows *rows = NULL;
 	int64_t left[8];
 	size_t n = 0;
 
-	(void)state;
 	dead(1, 0, 0);              /* waits: for ever */
 	dead(2, 2, NOW - 2 * KEEP); /* skipped long ago */
 	dead(3, 1, NOW - KEEP / 2); /* requeued lately */
@@ -176,11 +173,10 @@ test_deads(void **state)
 
 /* The body of a row that the log loses is kept, until the row is gone. */
 static void
-test_kept(void **state)
+test_kept(void **)
 {
 	struct rows *rows = NULL;
 
-	(void)state;
 	assert_true(sql_row_put(db,
 			&(struct sql_row_put_args){.sub = 1,
 			    .seq = 7,
@@ -248,9 +244,8 @@ version_there(int64_t sub, int64_t rec)
 }
 
 static void
-test_versions(void **state)
+test_versions(void **)
 {
-	(void)state;
 	assert_true(sql_retain_log(db, &e, .upto = 1199, .cut = NOW) == 1199);
 	assert_true(sql_row_put(db,
 			&(struct sql_row_put_args){.sub = 9,
@@ -305,14 +300,13 @@ stat(int64_t sub, int64_t minute)
 
 /* Minutes for two days, then hours, then nothing. */
 static void
-test_stats(void **state)
+test_stats(void **)
 {
 	int64_t now = NOW / MINUTE, hour = now - 3 * 1440;
 	struct rows *rows = NULL;
 	struct sql_stat_seen_row row;
 	int n = 0;
 
-	(void)state;
 	hour -= hour % 60;
 	for (int64_t m = 0; m < 60; m++)
 		stat(1, hour + m);
@@ -337,13 +331,12 @@ test_stats(void **state)
 
 /* A number is free again when nothing of the replay is left. */
 static void
-test_replays(void **state)
+test_replays(void **)
 {
 	static const struct str UID = {"0123456789abcdef", 16};
 	struct sql_replay_rep_row row;
 	struct rows *rows = NULL;
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		rows = NULL;
 		assert_int_equal(sql_replay_rep(db, &rows, &e, .sub = 1), OK);

@@ -120,7 +120,7 @@ feeds(struct world *w)
 
 /* One list after the other into the same store. */
 static void
-test_lists(void **state)
+test_lists(void **)
 {
 	static const struct {
 		const char *name, *body;
@@ -148,7 +148,6 @@ test_lists(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct str has;
@@ -175,12 +174,11 @@ test_lists(void **state)
 
 /* One may have so many; the others are told so. */
 static void
-test_too_many(void **state)
+test_too_many(void **)
 {
 	struct buf b = BUF(MIB), json = BUF(MIB);
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	for (int i = 0; i < READER_FEEDS_MAX + 2; i++)
 		buf_fmt(
@@ -201,7 +199,7 @@ test_too_many(void **state)
 }
 
 static void
-test_one(void **state)
+test_one(void **)
 {
 	static const struct {
 		const char *url, *title;
@@ -216,7 +214,6 @@ test_one(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int rc;
@@ -237,13 +234,12 @@ test_one(void **state)
 
 /* What goes out comes in again. */
 static void
-test_round_trip(void **state)
+test_round_trip(void **)
 {
 	struct buf out = BUF(MIB);
 	struct opml *list = NULL;
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	w.body = "<outline text=\"A &amp; B\" xmlUrl=\"https://e.x/a?b&amp;c\" "
 		 "htmlUrl=\"https://e.x/\"/><outline text=\"F &lt;\">"

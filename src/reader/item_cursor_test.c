@@ -4,7 +4,7 @@
 #include "base/test.h"
 
 static void
-test_cursors(void **state)
+test_cursors(void **)
 {
 	static const struct item_place ROWS[] = {{0, 0}, {1, 2},
 	    {INT64_MAX, INT64_MAX}, {-62135596800000000, 5},
@@ -13,7 +13,6 @@ test_cursors(void **state)
 	struct item_place p;
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		item_cursor_format(ITEM_BY_DATE, ROWS[i], token);
 		assert_int_equal(strlen(token), ITEM_CURSOR_LEN);

@@ -230,9 +230,8 @@ static const struct {
 };
 
 static void
-test_7_1_identity(void **state)
+test_7_1_identity(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct place p;
 		struct items_plan x;
@@ -258,12 +257,11 @@ test_7_1_identity(void **state)
 }
 
 static void
-test_7_2_overwrites(void **state)
+test_7_2_overwrites(void **)
 {
 	struct place p;
 	struct items_plan x;
 
-	(void)state;
 	place_open(&p);
 	(void)fetch(&p,
 	    "{\"id\":\"a\",\"url\":\"https://e.x/1\",\"title\":\"old\","
@@ -288,7 +286,7 @@ test_7_2_overwrites(void **state)
 /* Dates ---------------------------------------------------------------------------- */
 
 static void
-test_4_2_dates(void **state)
+test_4_2_dates(void **)
 {
 	const int64_t now = NOW;
 	const struct item_known sure = {.row = {.published_at = 5}},
@@ -312,7 +310,6 @@ test_4_2_dates(void **state)
 	    {now - 9, &guess, now - 9, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		bool estimated = false;
 		int64_t got =
@@ -325,11 +322,10 @@ test_4_2_dates(void **state)
 }
 
 static void
-test_4_2_first_estimate_stays(void **state)
+test_4_2_first_estimate_stays(void **)
 {
 	struct place p;
 
-	(void)state;
 	place_open(&p);
 	(void)fetch(&p, "{\"id\":\"a\",\"title\":\"x\"}", NOW);
 	(void)fetch(&p, "{\"id\":\"a\",\"title\":\"y\"}", NOW + US_PER_DAY);
@@ -344,14 +340,13 @@ test_4_2_first_estimate_stays(void **state)
 /* Bounds ------------------------------------------------------------------------------ */
 
 static void
-test_long_texts(void **state)
+test_long_texts(void **)
 {
 	struct place p;
 	struct items_plan x;
 	struct str guid, doc;
 	char *big;
 
-	(void)state;
 	place_open(&p);
 	big = arena_alloc(p.a, 3001);
 	memset(big, 'g', 3000);
@@ -376,14 +371,13 @@ test_long_texts(void **state)
 
 /* A link that is longer than PostgreSQL's index takes, and does not compress. */
 static void
-test_long_links(void **state)
+test_long_links(void **)
 {
 	struct place p;
 	struct items_plan x;
 	struct str doc;
 	char *big;
 
-	(void)state;
 	place_open(&p);
 	big = arena_alloc(p.a, 8001);
 	for (size_t i = 0; i < 8000; i++) {
@@ -424,7 +418,7 @@ large(struct place *p, size_t n)
 }
 
 static void
-test_parts(void **state)
+test_parts(void **)
 {
 	const size_t n = 2 * ITEMS_PLAN_MAX + 10;
 	struct place p;
@@ -432,7 +426,6 @@ test_parts(void **state)
 	const struct feed *f;
 	size_t inserted = 0, parts = 0;
 
-	(void)state;
 	place_open(&p);
 	f = large(&p, n);
 	while (x.more) {
@@ -459,13 +452,12 @@ test_parts(void **state)
 
 /* Whoever comes second finds the version moved. */
 static void
-test_conflict(void **state)
+test_conflict(void **)
 {
 	struct place p;
 	struct items_plan x, y;
 	const struct feed *f;
 
-	(void)state;
 	place_open(&p);
 	f = parse(&p, "{\"id\":\"a\"}");
 	plan(&p, f, NOW, 0, &x);
@@ -502,13 +494,12 @@ check_entry(struct place *p, const struct entry *en)
 }
 
 static void
-test_events(void **state)
+test_events(void **)
 {
 	struct place p;
 	struct items_plan x;
 	const char *body;
 
-	(void)state;
 	place_open(&p);
 	x = fetch(&p,
 	    "{\"id\":\"a\",\"url\":\"https://e.x/1\",\"title\":\"\\u00e9\\\"\","
@@ -536,7 +527,7 @@ test_events(void **state)
 /* Links -------------------------------------------------------------------------------- */
 
 static void
-test_same_links(void **state)
+test_same_links(void **)
 {
 	static const struct {
 		const char *a, *b;
@@ -551,7 +542,6 @@ test_same_links(void **state)
 	    {"https://e.x", "https://e.x/", true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		unsigned char a[DIGEST_SHORT_LEN], b[DIGEST_SHORT_LEN];
 

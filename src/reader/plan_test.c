@@ -102,13 +102,12 @@ lite(sqlite3 *db, const char *sql)
 }
 
 static void
-test_sqlite(void **state)
+test_sqlite(void **)
 {
 	struct fixture f;
 	sqlite3 *db = NULL;
 	char path[96], plan[2048], text[4096];
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f.dir);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -177,13 +176,12 @@ timed(sqlite3 *db, size_t i)
 
 /* What a plan promises: no page takes long, however many articles there are. */
 static void
-test_sqlite_filled(void **state)
+test_sqlite_filled(void **)
 {
 	struct fixture f;
 	sqlite3 *db = NULL;
 	char path[96], text[4096];
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f.dir);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -277,13 +275,12 @@ wrong(size_t i, const char *plan)
 }
 
 static void
-test_postgres(void **state)
+test_postgres(void **)
 {
 	struct fixture f;
 	char plan[8192], text[4096];
 	PGconn *c;
 
-	(void)state;
 	if (!fixture_postgres())
 		skip();
 	fixture_open(&f, STORE_POSTGRES, NULL);

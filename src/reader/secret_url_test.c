@@ -6,7 +6,7 @@
 #include "base/test.h"
 
 static void
-test_secret(void **state)
+test_secret(void **)
 {
 	static const struct {
 		const char *url;
@@ -30,14 +30,13 @@ test_secret(void **state)
 	    {"no address", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (secret_url(str_of(rows[i].url)) != rows[i].want)
 			fail_msg("%s", rows[i].url);
 }
 
 static void
-test_json(void **state)
+test_json(void **)
 {
 	static const struct {
 		const char *url, *want;
@@ -50,7 +49,6 @@ test_json(void **state)
 	    {"", "\"\""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct buf b = BUF(KIB);
 

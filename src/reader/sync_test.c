@@ -191,7 +191,7 @@ titles(struct world *w, int64_t user, const struct sync_filter *f)
 }
 
 static void
-test_filters(void **state)
+test_filters(void **)
 {
 	struct world w;
 	struct {
@@ -217,7 +217,6 @@ test_filters(void **state)
 	    {"", {.search = STR("five")}}, /* is Ben's */
 	};
 
-	(void)state;
 	world_open(&w);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct sync_filter f = rows[i].f;
@@ -234,7 +233,7 @@ test_filters(void **state)
 }
 
 static void
-test_what_is_mine(void **state)
+test_what_is_mine(void **)
 {
 	struct sync_filter f = SYNC_ALL;
 	struct sync_feeds feeds = {0};
@@ -243,7 +242,6 @@ test_what_is_mine(void **state)
 	struct sync_id theirs[2];
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	f.most = 10;
 	f.feed = w.feeds[2];
@@ -297,7 +295,7 @@ do_act(struct db *db, void *ctx, struct err *err)
 }
 
 static void
-test_states(void **state)
+test_states(void **)
 {
 	static const struct {
 		int what, rc;
@@ -314,7 +312,6 @@ test_states(void **state)
 	struct sync_filter unread = SYNC_ALL, starred = SYNC_ALL;
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	unread.most = starred.most = 10;
 	unread.read = 0;
@@ -335,7 +332,7 @@ test_states(void **state)
 
 /* All of what one asks for, up to a time, each article once. */
 static void
-test_reading(void **state)
+test_reading(void **)
 {
 	struct world w;
 	struct {
@@ -354,7 +351,6 @@ test_reading(void **state)
 	    {-1, true, INT64_MAX, 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct list_read q = {.upto = INT64_MAX,
 		    .before_us = rows[i].before_us,

@@ -36,11 +36,10 @@ static const struct {
 };
 
 static void
-test_table(void **state)
+test_table(void **)
 {
 	struct arena *a = arena_new(1 << 20);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str got[TYPED_MAX];
 		size_t n = 0;

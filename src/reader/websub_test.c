@@ -34,9 +34,8 @@ is(struct str got, const char *want)
 }
 
 static void
-test_links(void **state)
+test_links(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(LINKS); i++) {
 		struct str hub, self;
 
@@ -83,11 +82,10 @@ static const struct {
 };
 
 static void
-test_signed(void **state)
+test_signed(void **)
 {
 	struct str body = STR("The quick brown fox"), secret = STR("secret");
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(SIGNED); i++) {
 		struct str h = str_of(SIGNED[i].header);
 
@@ -127,9 +125,8 @@ static const struct {
 };
 
 static void
-test_called(void **state)
+test_called(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(CALLS); i++) {
 		struct websub_call c = {.mode = str_of(CALLS[i].mode),
 		    .topic = str_of(CALLS[i].topic),
@@ -149,11 +146,10 @@ test_called(void **state)
 }
 
 static void
-test_times(void **state)
+test_times(void **)
 {
 	static const int64_t MINUTES[] = {30, 30, 60, 120, 240, 480, 720, 720};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(MINUTES); i++)
 		assert_int_equal(websub_pause_min((int64_t)i), MINUTES[i]);
 	assert_int_equal(websub_pause_min(INT64_MAX), 720);
@@ -166,9 +162,8 @@ test_times(void **state)
 }
 
 static void
-test_same(void **state)
+test_same(void **)
 {
-	(void)state;
 	assert_true(websub_same(
 	    STR("http://A.example:80/x"), STR("http://a.example/x")));
 	assert_true(websub_same(STR("http://a/x?y"), STR("http://a/x?y")));

@@ -18,7 +18,7 @@ check_hex(const unsigned char *got, size_t n, const char *want)
 }
 
 static void
-test_sha256(void **state)
+test_sha256(void **)
 {
 	static const struct {
 		const char *in, *want;
@@ -33,7 +33,6 @@ test_sha256(void **state)
 	};
 	unsigned char d[DIGEST_LEN];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		digest_sha256(str_of(rows[i].in), d);
 		check_hex(d, sizeof(d), rows[i].want);
@@ -44,7 +43,7 @@ test_sha256(void **state)
 
 /* RFC 4231, cases 1, 2 and 6; a context is used again and again. */
 static void
-test_hmac(void **state)
+test_hmac(void **)
 {
 	char k1[20], k6[131];
 	const struct {
@@ -64,7 +63,6 @@ test_hmac(void **state)
 	};
 	unsigned char d[DIGEST_LEN];
 
-	(void)state;
 	memset(k1, 0x0b, sizeof(k1));
 	memset(k6, 0xaa, sizeof(k6));
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -82,11 +80,10 @@ test_hmac(void **state)
 }
 
 static void
-test_eq(void **state)
+test_eq(void **)
 {
 	char wiped[4] = "abc";
 
-	(void)state;
 	assert_true(digest_eq("abcd", "abcd", 4));
 	assert_false(digest_eq("abcd", "abce", 4));
 	assert_false(digest_eq("xbcd", "abcd", 4));
@@ -103,13 +100,12 @@ hash_often(void *arg)
 
 /* Each thread has its own context, and gives it back when it ends. */
 static void
-test_threads(void **state)
+test_threads(void **)
 {
 	unsigned char d[4][DIGEST_LEN], want[DIGEST_LEN];
 	struct thread *t[4];
 	struct err e;
 
-	(void)state;
 	digest_sha256(STR("abc"), want);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(
@@ -121,7 +117,7 @@ test_threads(void **state)
 }
 
 static void
-test_base64(void **state)
+test_base64(void **)
 {
 	static const struct {
 		const char *bytes, *text;
@@ -135,7 +131,6 @@ test_base64(void **state)
 	char out[12];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		buf_clear(&b);
 		base64_add(&b, str_of(rows[i].bytes));

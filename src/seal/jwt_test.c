@@ -71,11 +71,10 @@ add_ec(struct buf *b, const EVP_PKEY *k, const char *more)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
 	struct err e;
 
-	(void)state;
 	p.rsa = EVP_RSA_gen(2048);
 	p.other_rsa = EVP_RSA_gen(2048);
 	p.ec = EVP_EC_gen("P-256");
@@ -94,9 +93,8 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	jwks_free(p.keys);
 	buf_done(&p.set);
 	arena_free(p.arena);
@@ -173,7 +171,7 @@ token(const char *header, const char *claims, enum by by)
 #define ES "{\"alg\":\"ES256\",\"kid\":\"e\",\"typ\":\"JWT\"}"
 
 static void
-test_tokens(void **state)
+test_tokens(void **)
 {
 	static const struct {
 		const char *header, *claims;
@@ -275,7 +273,6 @@ test_tokens(void **state)
 	    {RS, CLAIMS ",\"sub\":\"2\"", BY_RSA, ERR_INVALID, "form"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct str t =
 		    token(rows[i].header, rows[i].claims, rows[i].by);
@@ -290,7 +287,7 @@ test_tokens(void **state)
 }
 
 static void
-test_claims(void **state)
+test_claims(void **)
 {
 	struct jwt_want want = WANT;
 	struct jwt_claims c;
@@ -300,7 +297,6 @@ test_claims(void **state)
 	    BY_RSA);
 	struct err e;
 
-	(void)state;
 	assert_int_equal(jwt_verify(p.keys, t, &WANT, p.arena, &c, &e), OK);
 	assert_true(str_eq(c.subject, STR("248289761001")));
 	assert_true(str_eq(c.email, STR("anna@example.com")));
@@ -317,7 +313,7 @@ test_claims(void **state)
 
 /* No byte of a good token can be changed. */
 static void
-test_each_byte(void **state)
+test_each_byte(void **)
 {
 	static const struct {
 		const char *header;
@@ -326,7 +322,6 @@ test_each_byte(void **state)
 	struct jwt_claims c;
 	struct err e;
 
-	(void)state;
 	for (size_t k = 0; k < COUNT_OF(rows); k++) {
 		struct str t = token(rows[k].header, CLAIMS, rows[k].by);
 
@@ -345,14 +340,13 @@ test_each_byte(void **state)
 }
 
 static void
-test_sets(void **state)
+test_sets(void **)
 {
 	EVP_PKEY *small = EVP_RSA_gen(1024);
 	struct buf b = BUF(16 * KIB);
 	struct jwks *k = NULL;
 	struct err e;
 
-	(void)state;
 	static const struct {
 		const char *text;
 		int want;

@@ -44,9 +44,8 @@ static const struct {
 };
 
 static void
-test_vectors(void **state)
+test_vectors(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(VECTORS); i++) {
 		struct keyring *k = ring(VECTORS[i].key, NULL);
 		unsigned char both[28];
@@ -73,13 +72,12 @@ test_vectors(void **state)
 }
 
 static void
-test_round(void **state)
+test_round(void **)
 {
 	static const char *const KEYS[] = {ONES, "k-1:" THREES, PHRASE};
 	char plain[3000], room[3000 + SEAL_BYTES_MORE];
 	char back[sizeof(room)];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(plain); i++)
 		plain[i] = (char)(i * 7);
 	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
@@ -109,14 +107,13 @@ test_round(void **state)
 }
 
 static void
-test_changed(void **state)
+test_changed(void **)
 {
 	struct keyring *k = ring(PHRASE, NULL);
 	char room[64 + SEAL_BYTES_MORE], to[sizeof(room)];
 	struct str sealed, out = STR("untouched");
 	struct err e;
 
-	(void)state;
 	sealed = keyring_seal_bytes(k, WHERE, STR("{\"a\":1}"), room);
 	for (size_t i = 0; i < sealed.n; i++) {
 		/* Another salt costs a derivation: one of those is enough. */
@@ -144,14 +141,13 @@ test_changed(void **state)
 }
 
 static void
-test_keys(void **state)
+test_keys(void **)
 {
 	struct keyring *k = ring("a:" ONES, NULL);
 	char room[64 + SEAL_BYTES_MORE], to[sizeof(room)];
 	struct str sealed, out;
 	struct err e;
 
-	(void)state;
 	sealed = keyring_seal_bytes(k, WHERE, STR("text"), room);
 	keyring_close(k);
 	k = ring("b:" THREES, "a:" ONES); /* rotated */

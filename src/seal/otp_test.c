@@ -5,7 +5,7 @@
 
 /* RFC 6238, appendix B; each hash has a key of its own length. */
 static void
-test_rfc6238(void **state)
+test_rfc6238(void **)
 {
 	static const char *const keys[] = {
 	    "12345678901234567890",
@@ -24,7 +24,6 @@ test_rfc6238(void **state)
 	    {20000000000, {"65353130", "77737706", "47863826"}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		for (int h = 0; h < 3; h++) {
 			struct otp o = {.secret = str_of(keys[h]),
@@ -47,14 +46,13 @@ test_rfc6238(void **state)
 
 /* A code is good in its step and one to either side. */
 static void
-test_window(void **state)
+test_window(void **)
 {
 	struct otp o = {
 	    .secret = STR("12345678901234567890"), .step_s = 30, .digits = 6};
 	char code[OTP_MAX + 1];
 	int64_t step = 0;
 
-	(void)state;
 	(void)otp_make(&o, STR_EMPTY, 3000 * US_PER_S, code);
 	for (int64_t at = 2900; at < 3100; at++) {
 		bool good = at >= 2970 && at < 3060;
@@ -72,7 +70,7 @@ test_window(void **state)
 
 /* Salt at its place equals a longer key or message, and nothing else. */
 static void
-test_salt_and_encodings(void **state)
+test_salt_and_encodings(void **)
 {
 	static const struct {
 		enum otp_salt mode;
@@ -99,7 +97,6 @@ test_salt_and_encodings(void **state)
 		"05f06e71f53c9d898f0d5a055f47356b9a7a3a94"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct otp o = {.secret = STR("key"),
 		    .salt = rows[i].mode ? STR("salt") : STR_EMPTY,
@@ -117,7 +114,7 @@ test_salt_and_encodings(void **state)
 }
 
 static void
-test_refused(void **state)
+test_refused(void **)
 {
 	static const struct otp good = {
 	    .secret = {"s", 1}, .step_s = 30, .digits = 8};
@@ -126,7 +123,6 @@ test_refused(void **state)
 	    "/otp/digits", "/otp/digits", "/otp/saltMode", "/otp/saltMode",
 	    "/otp/t0"};
 
-	(void)state;
 	rows[0].secret = STR_EMPTY;
 	rows[1].step_s = 0;
 	rows[2].digits = 11;

@@ -6,7 +6,7 @@
 #include "seal/token.h"
 
 static void
-test_lengths(void **state)
+test_lengths(void **)
 {
 	static const struct {
 		size_t n;
@@ -17,7 +17,6 @@ test_lengths(void **state)
 	char long_one[PASSWORD_MAX + 1];
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(long_one); i++)
 		long_one[i] = (char)('a' + i * i % 23);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -33,14 +32,13 @@ test_lengths(void **state)
 }
 
 static void
-test_hash(void **state)
+test_hash(void **)
 {
 	char one[PASSWORD_HASH_SIZE], two[PASSWORD_HASH_SIZE];
 	struct str pw = STR("correct horse");
 	bool same = false;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(password_hash(pw, one, &e), OK);
 	assert_int_equal(password_hash(pw, two, &e), OK);
 	assert_string_not_equal(one, two);
@@ -55,7 +53,7 @@ test_hash(void **state)
 }
 
 static void
-test_foreign(void **state)
+test_foreign(void **)
 {
 	/* Other parameters than ours, still good. */
 	struct str old = STR("$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$"
@@ -63,7 +61,6 @@ test_foreign(void **state)
 	bool same = false;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(password_verify(old, STR("password"), &same, &e), OK);
 	assert_true(same);
 	assert_int_equal(
@@ -72,11 +69,10 @@ test_foreign(void **state)
 }
 
 static void
-test_made(void **state)
+test_made(void **)
 {
 	char a[PASSWORD_MADE_LEN + 1], b[PASSWORD_MADE_LEN + 1];
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		password_make(a);
 		password_make(b);
@@ -87,7 +83,7 @@ test_made(void **state)
 }
 
 static void
-test_token(void **state)
+test_token(void **)
 {
 	static const char *const bad[] = {"", "hk_", "hk_short",
 	    "hk_0123456789012345678901234567890123456789012x",
@@ -97,7 +93,6 @@ test_token(void **state)
 	struct token t, u;
 	unsigned char hash[DIGEST_LEN];
 
-	(void)state;
 	token_make(&t);
 	token_make(&u);
 	assert_string_not_equal(t.text, u.text);
@@ -114,13 +109,12 @@ test_token(void **state)
 
 /* Every letter comes up, about as often as every other. */
 static void
-test_even(void **state)
+test_even(void **)
 {
 	enum { DRAWS = 64000 };
 	char *text = malloc(DRAWS + 1);
 	int seen[256] = {0};
 
-	(void)state;
 	assert_non_null(text);
 	token_text(text, DRAWS, STR("abcde"));
 	for (int i = 0; i < DRAWS; i++)

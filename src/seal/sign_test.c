@@ -40,7 +40,7 @@ prefixed(struct buf *b, const char *prefix, struct str key)
 
 /* RFC 8032, 7.1: tests 1, 2, 3. */
 static void
-test_ed25519_rfc8032(void **state)
+test_ed25519_rfc8032(void **)
 {
 	static const struct {
 		const char *seed, *public, *message, *signature;
@@ -63,7 +63,6 @@ test_ed25519_rfc8032(void **state)
 	};
 	struct buf b = BUF(256);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		char key[64], message[8], want[64], text[SECRET_TEXT_LEN];
 		unsigned char got[SIGN_MAX];
@@ -104,7 +103,7 @@ test_ed25519_rfc8032(void **state)
 
 /* RFC 4231, cases 2 and 4, in parts; and the keys' forms. */
 static void
-test_hmac_rfc4231(void **state)
+test_hmac_rfc4231(void **)
 {
 	char key[64], want[32], data[50];
 	unsigned char got[SIGN_MAX];
@@ -114,7 +113,6 @@ test_hmac_rfc4231(void **state)
 	struct str whole;
 	struct err e;
 
-	(void)state;
 	(void)unhex("5bdcc146bf60754e6a042426089575c7"
 		    "5a003f089d2739839dec58b964ec3843",
 	    want);
@@ -146,7 +144,7 @@ test_hmac_rfc4231(void **state)
 }
 
 static void
-test_forms_refused(void **state)
+test_forms_refused(void **)
 {
 	static const char *const rows[] = {
 	    "secret",
@@ -163,7 +161,6 @@ test_forms_refused(void **state)
 	    "whpk_AAAA",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct signer *s = NULL;
 		struct err e;
@@ -180,12 +177,11 @@ test_forms_refused(void **state)
 }
 
 static void
-test_made(void **state)
+test_made(void **)
 {
 	struct str hi = STR("hi");
 	struct err e;
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		char text[SECRET_TEXT_LEN], again[SECRET_TEXT_LEN];
 		enum sign_algorithm algorithm = i % 2;

@@ -5,7 +5,7 @@
 #include "seal/password.h"
 
 static void
-test_why(void **state)
+test_why(void **)
 {
 	static const struct {
 		const char *password;
@@ -50,7 +50,6 @@ test_why(void **state)
 	struct password_of of = {
 	    .name = STR("anna.smith"), .url = STR("https://news.example.com/")};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const char *why = worst_why(str_of(rows[i].password), &of);
 
@@ -62,7 +61,7 @@ test_why(void **state)
 
 /* Each line of the table is in the form that is looked for. */
 static void
-test_table(void **state)
+test_table(void **)
 {
 	static const char *const words[] = {
 #define WORST(...) __VA_ARGS__,
@@ -70,7 +69,6 @@ test_table(void **state)
 #undef WORST
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (!worst_why(str_of(words[i]), NULL))
 			fail_msg("%s is not found", words[i]);

@@ -36,11 +36,10 @@ static struct hook_rules rules;
 static struct err e;
 
 static int
-begin(void **state)
+begin(void **)
 {
 	static struct conf conf;
 
-	(void)state;
 	arena = arena_new(16 * MIB);
 	presets = presets_load(&conf);
 	rules.presets = presets;
@@ -48,9 +47,8 @@ begin(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	presets_free(presets);
 	arena_free(arena);
 	return 0;
@@ -91,7 +89,7 @@ request(const char *text)
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
 
 static void
-test_verify(void **state)
+test_verify(void **)
 {
 	static const struct {
 		const char *conf, *request;
@@ -181,7 +179,6 @@ test_verify(void **state)
 	    {NONE, "X: y\n\n", RECEIVE_OK},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct hook *h = hook(T[i].conf);
 		struct hook_request q = request(T[i].request);
@@ -196,7 +193,7 @@ test_verify(void **state)
 }
 
 static void
-test_rotate(void **state)
+test_rotate(void **)
 {
 	struct hook *h = hook(GITHUB);
 	struct hook_request q = request(
@@ -205,7 +202,6 @@ test_rotate(void **state)
 	struct buf b = BUF(64 * KIB);
 	struct hook *again = NULL;
 
-	(void)state;
 	assert_int_equal(hook_rotate(h, STR("another one"), 60, NOW, &e), OK);
 	assert_int_equal(h->n_secrets, 2);
 	assert_int_equal(hook_verify(h, &q, &got, &e), OK);
@@ -253,7 +249,7 @@ test_rotate(void **state)
 }
 
 static void
-test_networks(void **state)
+test_networks(void **)
 {
 	static const struct {
 		const char *nets, *peer;
@@ -274,7 +270,6 @@ test_networks(void **state)
 	    {"[\"10.0.0.0/8\",\"2001:db8::/33\"]", "2001:db8:8000::1", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		char conf[512];
 		struct hook *h;
@@ -292,7 +287,7 @@ test_networks(void **state)
 
 /* Without a template. "ID" stands for the id that was made. */
 static void
-test_events(void **state)
+test_events(void **)
 {
 	static const struct {
 		const char *conf, *request;
@@ -340,7 +335,6 @@ test_events(void **state)
 	    {NONE, "X: y\n\n\xff", NULL, "at byte"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct hook *h = hook(T[i].conf);
 		struct hook_request q = request(T[i].request);
@@ -363,7 +357,7 @@ test_events(void **state)
 
 /* One request, one event: what makes two the same. */
 static void
-test_ids(void **state)
+test_ids(void **)
 {
 	static const struct {
 		const char *conf, *one, *two;
@@ -385,7 +379,6 @@ test_ids(void **state)
 		false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct hook *h = hook(T[i].conf);
 		struct hook_request one = request(T[i].one);

@@ -142,10 +142,8 @@ by_preset(const struct hook *h, const struct hook_request *q,
 }
 
 static enum receive_result
-anybody(const struct hook *h, const struct hook_request *q)
+anybody(const struct hook *, const struct hook_request *)
 {
-	(void)h;
-	(void)q;
 	return RECEIVE_OK;
 }
 

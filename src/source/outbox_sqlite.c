@@ -117,10 +117,8 @@ open_self(const struct outbox_opts *o, void **ret, struct err *e)
 }
 
 static int
-lock(void *self, struct err *e)
+lock(void *, struct err *)
 {
-	(void)self;
-	(void)e;
 	return 1;
 }
 
@@ -217,22 +215,19 @@ mark(void *self, const int64_t *ids, size_t n, struct err *e)
 }
 
 static int
-end(void *self, bool *ret_more, struct err *e)
+end(void *self, bool *ret_more, struct err *)
 {
 	const struct self *s = self;
 
-	(void)e;
 	*ret_more = s->more;
 	return OK;
 }
 
 static int
-wait_more(void *self, int fd, int64_t ms, struct err *e)
+wait_more(void *, int fd, int64_t ms, struct err *)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	(void)self;
-	(void)e;
 	(void)poll(&p, 1, (int)ms);
 	return OK;
 }

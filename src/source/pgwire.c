@@ -30,9 +30,8 @@ pgwire_fail(struct pgwire *w, const PGresult *res, struct err *e)
 }
 
 static void
-notice(void *arg, const char *text)
+notice(void *, const char *text)
 {
-	(void)arg;
 	log_fmt(LOG_DEBUG, "outbox notice", "%s", text);
 }
 

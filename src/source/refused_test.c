@@ -49,7 +49,7 @@ there_and_back(struct str copy, const struct mask *mask)
 }
 
 static void
-test_copies(void **state)
+test_copies(void **)
 {
 	static const struct {
 		const char *p;
@@ -62,7 +62,6 @@ test_copies(void **state)
 	    {"nul \0 inside", 12},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str in = {ROWS[i].p, ROWS[i].n};
 		struct refused y = there_and_back(in, NULL);
@@ -73,13 +72,12 @@ test_copies(void **state)
 }
 
 static void
-test_large(void **state)
+test_large(void **)
 {
 	size_t n = REFUSED_COPY_MAX + 5;
 	char *p = malloc(n);
 	struct refused y;
 
-	(void)state;
 	assert_non_null(p);
 	memset(p, '"', n);
 	/* The cut falls into a character of three bytes. */
@@ -92,13 +90,12 @@ test_large(void **state)
 }
 
 static void
-test_masked(void **state)
+test_masked(void **)
 {
 	struct mask *mask = NULL;
 	struct err e;
 	struct refused y;
 
-	(void)state;
 	assert_int_equal(
 	    mask_parse(arena, STR("A:/payload/card"), &mask, &e), OK);
 	y = there_and_back(
@@ -111,13 +108,12 @@ test_masked(void **state)
 
 /* The same thing is the same entry; another is another. */
 static void
-test_identity(void **state)
+test_identity(void **)
 {
 	struct refused x = some(STR("{}")), ref = x, copy = x, source = x;
 	struct entry a, b, c, d, f;
 	struct err e;
 
-	(void)state;
 	ref.ref = STR("18");
 	copy.copy = STR("{ }");
 	source.source = STR("hook");
@@ -165,9 +161,8 @@ post(struct append *a, const struct refused *x)
 }
 
 static int
-count_row(void *ctx, struct str row, struct err *e)
+count_row(void *ctx, struct str row, struct err *)
 {
-	(void)e;
 	assert_non_null(memmem(row.p, row.n, "must be a uuid", 14));
 	++*(int *)ctx;
 	return OK;
@@ -205,9 +200,8 @@ struct deciding {
 };
 
 static int
-decide_fn(struct db *db, void *ctx, struct err *e)
+decide_fn(struct db *db, void *, struct err *e)
 {
-	(void)ctx;
 	for (int64_t seq = 1; seq < 10; seq++)
 		if (sql_dead_decide(db, e, .sub = 0, .seq = seq, .rep = 0,
 			.state = 2, .at = 1, .who = STR("anna"),
@@ -254,11 +248,10 @@ check_store(struct fixture *t)
 }
 
 static void
-test_store(void **state)
+test_store(void **)
 {
 	struct fixture t;
 
-	(void)state;
 	fixture_open(&t, STORE_SQLITE, NULL);
 	check_store(&t);
 	fixture_close(&t);
@@ -270,17 +263,15 @@ test_store(void **state)
 }
 
 static int
-begin(void **state)
+begin(void **)
 {
-	(void)state;
 	arena = arena_new(64 * MIB);
 	return arena ? 0 : -1;
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }

@@ -55,13 +55,12 @@ make(const struct outbox_row *row, int64_t now_us, bool *ret_refused)
 }
 
 static void
-test_event(void **state)
+test_event(void **)
 {
 	struct outbox_row row = some();
 	bool refused;
 	struct entry en = make(&row, 1, &refused);
 
-	(void)state;
 	assert_false(refused);
 	assert_str(en.type, "order.paid");
 	assert_str(en.key, "k \"1\"");
@@ -81,13 +80,12 @@ test_event(void **state)
 
 /* What is made up is not part of what makes two reads the same. */
 static void
-test_same_bytes(void **state)
+test_same_bytes(void **)
 {
 	struct outbox_row row = some();
 	struct entry a, b;
 	bool refused;
 
-	(void)state;
 	row.v[COL_CORRELATION].p = row.v[COL_OCCURRED].p = NULL;
 	a = make(&row, 1000000, &refused);
 	assert_false(refused);
@@ -100,7 +98,7 @@ test_same_bytes(void **state)
 }
 
 static void
-test_refused(void **state)
+test_refused(void **)
 {
 	static const struct {
 		enum outbox_col col;
@@ -135,7 +133,6 @@ test_refused(void **state)
 	    {COL_TOO_LARGE, "2000", "/payload"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct outbox_row row = some();
 		struct entry en;
@@ -160,13 +157,12 @@ test_refused(void **state)
 }
 
 static void
-test_too_large(void **state)
+test_too_large(void **)
 {
 	char *big = malloc(2000);
 	struct outbox_row row = some();
 	bool refused;
 
-	(void)state;
 	assert_non_null(big);
 	memset(big, ' ', 2000);
 	big[0] = '{';
@@ -183,7 +179,7 @@ test_too_large(void **state)
 }
 
 static void
-test_table(void **state)
+test_table(void **)
 {
 	static const struct {
 		const char *in, *out; /* NULL: refused */
@@ -205,7 +201,6 @@ test_table(void **state)
 		NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		char got[OUTBOX_TABLE_MAX] = "";
 		struct err e;
@@ -220,9 +215,8 @@ test_table(void **state)
 }
 
 static int
-begin(void **state)
+begin(void **)
 {
-	(void)state;
 	keep = arena_new(16 * MIB);
 	scratch = arena_new(16 * MIB);
 	text = BUF(MIB);
@@ -230,9 +224,8 @@ begin(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	arena_free(keep);
 	arena_free(scratch);
 	buf_done(&text);

@@ -10,7 +10,7 @@
 #include "store/lock.h"
 
 static void
-one_at_a_time(void **state)
+one_at_a_time(void **)
 {
 	static const mode_t WRITABLE[] = {0770, 0707, 0777, 0720, 01777};
 	char root[] = "/tmp/hk-test-XXXXXX";
@@ -19,7 +19,6 @@ one_at_a_time(void **state)
 	struct err e;
 	int fd, other;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	(void)snprintf(dir, sizeof(dir), "%s/data", root);
 	(void)snprintf(file, sizeof(file), "%s/lock", dir);

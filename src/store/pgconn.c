@@ -35,9 +35,8 @@ static const char *const OPTIONS[] = {
 };
 
 static void
-notice(void *arg, const char *text)
+notice(void *, const char *text)
 {
-	(void)arg;
 	log_fmt(LOG_DEBUG, "postgres notice", "%s", text);
 }
 

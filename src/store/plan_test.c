@@ -60,13 +60,12 @@ plan_of(sqlite3 *db, const char *sql, char *ret, size_t n)
 }
 
 static void
-test_sqlite(void **state)
+test_sqlite(void **)
 {
 	struct fixture f;
 	sqlite3 *db = NULL;
 	char path[96], plan[1024];
 
-	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f.dir);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -125,13 +124,12 @@ explain(PGconn *c, size_t i, char *ret, size_t n)
 }
 
 static void
-test_postgres(void **state)
+test_postgres(void **)
 {
 	struct fixture f;
 	char plan[4096];
 	PGconn *c;
 
-	(void)state;
 	if (!fixture_postgres())
 		skip();
 	fixture_open(&f, STORE_POSTGRES, NULL);

@@ -87,7 +87,7 @@ has(struct db *db, struct str name)
 }
 
 static void
-binary_arrays(void **state)
+binary_arrays(void **)
 {
 	static const int64_t INTS[] = {1, -2};
 	static const struct str STRS[] = {{"ab", 2}, {NULL, 0}, {"", 0}};
@@ -110,7 +110,6 @@ binary_arrays(void **state)
 	struct pgparam p = {.arrays.p = NULL};
 	struct err e;
 
-	(void)state;
 	assert_int_equal(pgparam_set(&p, args, COUNT_OF(args), &e), OK);
 	for (size_t i = 0; i < COUNT_OF(want); i++) {
 		assert_int_equal(p.lengths[i], want[i].n);
@@ -121,7 +120,7 @@ binary_arrays(void **state)
 }
 
 static void
-bounded_arrays(void **state)
+bounded_arrays(void **)
 {
 	static char large[20 * MIB];
 	const struct str strs[] = {{large, sizeof(large)}, {large, 1}};
@@ -132,7 +131,6 @@ bounded_arrays(void **state)
 	struct pgparam p = {.arrays.p = NULL};
 	struct err e;
 
-	(void)state;
 	assert_int_equal(pgparam_set(&p, &over, 1, &e), ERR_LIMIT);
 	assert_int_equal(pgparam_set(&p, &fits, 1, &e), OK);
 	pgparam_sent(&p);
@@ -140,7 +138,7 @@ bounded_arrays(void **state)
 }
 
 static void
-nobody_there(void **state)
+nobody_there(void **)
 {
 	struct store_opts o = {.dir = "/tmp",
 	    .url = "postgres://u:geheim@/x?host=/tmp/hk-test-none"};
@@ -148,7 +146,6 @@ nobody_there(void **state)
 	struct store *s;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(store_open(&o, &s, &e), ERR_AWAY);
 	assert_true(e.retry_after_s > 0);
 	assert_null(strstr(e.text, "geheim"));
@@ -156,11 +153,10 @@ nobody_there(void **state)
 }
 
 static void
-name(void **state)
+name(void **)
 {
 	struct bench b;
 
-	(void)state;
 	start(&b);
 	assert_non_null(strstr(store_name(b.f.store), "postgres "));
 	assert_non_null(strstr(store_name(b.f.store), "/hikyaku"));
@@ -168,12 +164,11 @@ name(void **state)
 }
 
 static void
-lost_while_idle(void **state)
+lost_while_idle(void **)
 {
 	struct bench b;
 	struct err e;
 
-	(void)state;
 	start(&b);
 	assert_int_equal(
 	    sql_meta_put(b.w, &e, .name = STR("a"), .value = STR("1")), 1);
@@ -207,13 +202,12 @@ lose_once(struct db *db, void *ctx, struct err *e)
 }
 
 static void
-lost_in_transaction(void **state)
+lost_in_transaction(void **)
 {
 	struct bench b;
 	struct loser l = {.b = &b};
 	struct err e;
 
-	(void)state;
 	start(&b);
 	assert_int_equal(db_begin(b.w, &e), OK);
 	assert_int_equal(
@@ -256,12 +250,11 @@ put_tx(struct db *db, struct err *e)
 
 /* A commit that takes its time and whose connection goes meanwhile. */
 static void
-lost_at_commit(void **state)
+lost_at_commit(void **)
 {
 	struct bench b;
 	struct err e;
 
-	(void)state;
 	start(&b);
 	admin(&b, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
 		  " 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END';"
@@ -285,14 +278,13 @@ lost_at_commit(void **state)
 
 /* A server that is there and says nothing. */
 static void
-stopped(void **state)
+stopped(void **)
 {
 	struct bench b;
 	struct err e;
 	int64_t began, took;
 	pid_t pid;
 
-	(void)state;
 	start(&b);
 	assert_int_equal(
 	    sql_meta_put(b.w, &e, .name = STR("a"), .value = STR("1")), 1);
@@ -318,7 +310,7 @@ stopped(void **state)
 }
 
 static void
-states(void **state)
+states(void **)
 {
 	static const struct {
 		const char *sqlstate;
@@ -337,7 +329,6 @@ states(void **state)
 	struct bench b;
 	struct err e;
 
-	(void)state;
 	start(&b);
 	admin(&b,
 	    "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
@@ -412,14 +403,13 @@ append(struct db *db, struct batch *b, uint64_t from, size_t n)
 }
 
 static void
-append_to_log(void **state)
+append_to_log(void **)
 {
 	static struct batch a;
 	struct bench b;
 	struct rows *r;
 	struct err e;
 
-	(void)state;
 	start(&b);
 	append(b.w, &a, 0, 0);
 	append(b.w, &a, 100, 10);
@@ -447,13 +437,12 @@ append_to_log(void **state)
 
 /* The plan of an empty log must do for a large one: same connection. */
 static void
-append_stays_fast(void **state)
+append_stays_fast(void **)
 {
 	static struct batch a;
 	struct bench b;
 	int64_t began, best = INT64_MAX;
 
-	(void)state;
 	start(&b);
 	for (uint64_t i = 0; i < 8; i++)
 		append(b.w, &a, 1 + i, 1);
@@ -472,7 +461,7 @@ append_stays_fast(void **state)
 }
 
 static void
-pieces(void **state)
+pieces(void **)
 {
 	static const struct {
 		int64_t upto;
@@ -483,7 +472,6 @@ pieces(void **state)
 	struct rows *r;
 	struct err e = {.text = ""};
 
-	(void)state;
 	start(&b);
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		if (sql_pieces_make(b.w, &r, &e, .upto = ROWS[i].upto) < 0)

@@ -255,12 +255,10 @@ note(_Atomic int64_t *bytes, const struct sqlite_db *d, int frames)
 }
 
 static int
-note_wal(void *ctx, sqlite3 *h, const char *name, int frames)
+note_wal(void *ctx, sqlite3 *, const char *, int frames)
 {
 	struct sqlite_db *d = ctx;
 
-	(void)h;
-	(void)name;
 	/* Fewer than before: it began at the front again. */
 	if ((int64_t)frames * d->frame_bytes < db_wal_bytes(&d->base))
 		note(&d->base.store->wal_copied, d, 0);
@@ -387,11 +385,10 @@ sqlite_commit(struct db *db, struct err *e)
 
 /* In small steps: SQLite's own grow, and the writer stands meanwhile. */
 static int
-wait_a_bit(void *ctx, int tries)
+wait_a_bit(void *, int tries)
 {
 	enum { STEP_US = 500 };
 
-	(void)ctx;
 	clock_sleep_us(STEP_US);
 	return tries < STORE_RESTART_MS * 1000 / STEP_US;
 }

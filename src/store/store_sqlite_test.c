@@ -104,7 +104,7 @@ assert_sound(const struct fixture *f)
 }
 
 static void
-checkpoints(void **state)
+checkpoints(void **)
 {
 	struct fixture f;
 	struct db *w, *r;
@@ -112,7 +112,6 @@ checkpoints(void **state)
 	struct err e;
 	int64_t wal, grown;
 
-	(void)state;
 	open_all(&f, &w, &e);
 	assert_int_equal(db_open(f.store, DB_READ, &r, &e), OK);
 	for (int64_t i = 1; i <= 32; i++)
@@ -153,14 +152,13 @@ checkpoints(void **state)
 
 /* Soon when little is left to copy and nobody is in the way; late in any case. */
 static void
-restarts(void **state)
+restarts(void **)
 {
 	struct fixture f;
 	struct db *w, *r;
 	struct err e;
 	int64_t wal, seq = 0;
 
-	(void)state;
 	open_all(&f, &w, &e);
 	assert_int_equal(db_open(f.store, DB_READ, &r, &e), OK);
 	while (db_wal_bytes(w) <= (int64_t)WAL_READY_BYTES)
@@ -195,7 +193,7 @@ restarts(void **state)
 
 /* What outgrows the cache is in the WAL before its commit, and changes there. */
 static void
-outgrows(void **state)
+outgrows(void **)
 {
 	enum { ROWS = 200, TWICE = 2 };
 	struct fixture f;
@@ -203,7 +201,6 @@ outgrows(void **state)
 	struct rows *rows;
 	struct err e;
 
-	(void)state;
 	open_all(&f, &w, &e);
 	assert_int_equal(db_open(f.store, DB_READ, &r, &e), OK);
 	for (int turn = 1; turn <= TWICE; turn++) {
@@ -257,7 +254,7 @@ fill(struct db *w, struct err *e)
 
 /* A limit on the size of files stands for the full disk. */
 static void
-full(void **state)
+full(void **)
 {
 	struct rlimit old, low;
 	struct fixture f;
@@ -265,7 +262,6 @@ full(void **state)
 	struct err e;
 	int64_t seq, wal;
 
-	(void)state;
 	open_all(&f, &w, &e);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -319,13 +315,12 @@ on_small_disk(const char *dir)
 }
 
 static void
-full_disk(void **state)
+full_disk(void **)
 {
 	char dir[] = "/tmp/hk-test-XXXXXX";
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	pid = fork();
 	assert_true(pid >= 0);
@@ -353,19 +348,15 @@ fdatasync(int fd)
 }
 
 static ssize_t
-bad_pwrite(int fd, const void *p, size_t n, off_t at)
+bad_pwrite(int, const void *, size_t, off_t)
 {
-	(void)fd;
-	(void)p;
-	(void)n;
-	(void)at;
 	errno = EIO;
 	return -1;
 }
 
 /* A disk that fails at a commit ends the process, and says so. */
 static void
-failed_disk(void **state)
+failed_disk(void **)
 {
 	static const struct {
 		enum disk disk;
@@ -373,7 +364,6 @@ failed_disk(void **state)
 	} ROWS[] = {{SYNC_FAILS, true}, {SYNC_FAILS, false},
 	    {WRITE_FAILS, true}, {WRITE_FAILS, false}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 		char said[512] = "";
@@ -414,7 +404,7 @@ failed_disk(void **state)
 }
 
 static void
-damaged(void **state)
+damaged(void **)
 {
 	struct fixture f;
 	struct store_opts o;
@@ -422,7 +412,6 @@ damaged(void **state)
 	char path[96];
 	int fd;
 
-	(void)state;
 	fixture_make(&f, STORE_SQLITE);
 	o = fixture_opts(&f, NULL);
 	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f.dir);
@@ -437,13 +426,12 @@ damaged(void **state)
 }
 
 static void
-no_folder(void **state)
+no_folder(void **)
 {
 	struct store_opts o = {.dir = "/tmp/hk-test-none/none"};
 	struct store *s;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(store_open(&o, &s, &e), ERR_STORE);
 	assert_non_null(strstr(e.text, o.dir));
 }

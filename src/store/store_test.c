@@ -205,9 +205,8 @@ failing_function(void **state)
 }
 
 static int
-swallow(struct db *db, void *ctx, struct err *e)
+swallow(struct db *db, void *, struct err *e)
 {
-	(void)ctx;
 	assert_int_equal(put(db, STR("a"), 1, e), 1);
 	assert_int_equal(sql_version_put(db, e, .version = 1, .name = STR("x"),
 			     .applied_at = 0),
@@ -562,7 +561,7 @@ reader_beside_writer(void **state)
 }
 
 static void
-refused_options(void **state)
+refused_options(void **)
 {
 	static const struct {
 		struct store_opts o;
@@ -578,7 +577,6 @@ refused_options(void **state)
 	struct store *s = NULL;
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		assert_int_equal(store_open(&ROWS[i].o, &s, &e), ERR_INVALID);
 		assert_non_null(strstr(e.text, ROWS[i].word));

@@ -24,17 +24,15 @@
 static struct arena *arena;
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	arena = arena_new(16 * MIB);
 	return arena ? 0 : -1;
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }
@@ -50,7 +48,7 @@ task(enum task_status s)
 
 /* 5.3: which status is how far, and which event it is. */
 static void
-test_statuses(void **state)
+test_statuses(void **)
 {
 	static const struct {
 		enum task_status s;
@@ -68,7 +66,6 @@ test_statuses(void **state)
 		"invoice.review_required", 80, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct task_words *is = &TASK_WORDS[rows[i].s];
 
@@ -85,7 +82,7 @@ test_statuses(void **state)
 
 /* 5.1: the bytes that JSON.stringify would make. */
 static void
-test_bodies(void **state)
+test_bodies(void **)
 {
 #define HEAD(word)                                                             \
 	"{\"event\":\"invoice." word "\",\"taskId\":\"" TASK                   \
@@ -126,7 +123,6 @@ test_bodies(void **state)
 					"20.123Z\"}}}"},
 	};
 
-	(void)state;
 	full.confidence = STR("0.920");
 	full.forwarder_id = STR("f-1");
 	full.forwarder_name = STR("貨\"");
@@ -146,7 +142,7 @@ test_bodies(void **state)
 }
 
 static void
-test_changes(void **state)
+test_changes(void **)
 {
 	static const struct {
 		const char *json;
@@ -177,7 +173,6 @@ test_changes(void **state)
 	    {"{", ERR_SYNTAX, ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct task_change ch;
 		struct err e = {0};
@@ -191,12 +186,11 @@ test_changes(void **state)
 
 /* The result says it when nobody else does. */
 static void
-test_result_says(void **state)
+test_result_says(void **)
 {
 	struct task_change ch;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(
 	    task_read_change(arena,
 		STR("{\"status\":\"COMPLETED\",\"forwarderId\":\"mine\","
@@ -210,7 +204,7 @@ test_result_says(void **state)
 }
 
 static void
-test_success_rate(void **state)
+test_success_rate(void **)
 {
 	static const struct {
 		struct history_count c;
@@ -226,7 +220,6 @@ test_success_rate(void **state)
 	    {{10000, 1, 9999, 0}, "\"pending\":0,\"successRate\":0.01}"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct buf b = BUF(KIB);
 
@@ -238,7 +231,7 @@ test_success_rate(void **state)
 }
 
 static void
-test_configs(void **state)
+test_configs(void **)
 {
 	static const struct {
 		const char *json;
@@ -259,7 +252,6 @@ test_configs(void **state)
 	struct str sub;
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		e = (struct err){0};
 		if (config_read(arena, str_of(rows[i].json), NULL, STR("s"), &c,
@@ -415,16 +407,14 @@ store(enum store_engine engine)
 }
 
 static void
-test_sqlite(void **state)
+test_sqlite(void **)
 {
-	(void)state;
 	store(STORE_SQLITE);
 }
 
 static void
-test_postgres(void **state)
+test_postgres(void **)
 {
-	(void)state;
 	if (!fixture_postgres())
 		skip();
 	store(STORE_POSTGRES);

@@ -84,10 +84,8 @@ done(struct client_send *s, const struct client_answer *a)
 }
 
 static void
-hung(struct client_send *s, const struct client_answer *a)
+hung(struct client_send *, const struct client_answer *)
 {
-	(void)s;
-	(void)a;
 }
 
 /* Requests to a socket that nobody accepts from. */

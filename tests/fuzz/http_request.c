@@ -34,10 +34,8 @@ static struct pool *workers;
 static int port;
 
 static int
-echo(struct req *r, struct db *db, struct err *e)
+echo(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_add(&r->out, r->body);
 	for (size_t i = 0; i < REQ_PARAMS_MAX; i++)
 		buf_json(&r->out, r->params[i]);
@@ -47,14 +45,13 @@ echo(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-limits(struct req *r, struct db *db, struct err *e)
+limits(struct req *r, struct db *, struct err *e)
 {
 	static const char *const ONLY[] = {"limit", "after", NULL};
 	struct form f = {r->query, r->n_query};
 	int64_t limit;
 	int rc = req_query_only(r, ONLY, e);
 
-	(void)db;
 	if (rc == OK)
 		rc = form_int(&f, "limit", 1, 100, 10, &limit, e);
 	buf_addz(&r->out, "[]");
@@ -69,16 +66,13 @@ pull(struct req *r, struct buf *b)
 }
 
 static void
-nothing(struct req *r)
+nothing(struct req *)
 {
-	(void)r;
 }
 
 static int
-stream(struct req *r, struct db *db, struct err *e)
+stream(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	req_stream(r, "text/event-stream", pull, nothing);
 	return OK;
 }
@@ -103,9 +97,8 @@ static const struct route ROUTES[] = {
 };
 
 static int
-who(void *arg, struct req *r, struct err *e)
+who(void *, struct req *r, struct err *e)
 {
-	(void)arg;
 	if (req_header(r, "Authorization").n == 0)
 		return err_set(e, ERR_UNKNOWN, "who?");
 	r->who.kind = WHO_KEY;
@@ -113,25 +106,23 @@ who(void *arg, struct req *r, struct err *e)
 }
 
 static void
-work(struct pool_job *job, void *ctx)
+work(struct pool_job *job, void *)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 
-	(void)ctx;
 	r->rc = r->route->run(r, NULL, &r->err);
 	req_wake(r);
 }
 
 static bool
-post(void *arg, struct req *r)
+post(void *, struct req *r)
 {
-	(void)arg;
 	r->job.run = work;
 	return pool_post(workers, &r->job);
 }
 
 int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+LLVMFuzzerInitialize(int *, char ***)
 {
 	struct pool_opts po = {.name = "work", .threads = 1, .queue_max = 9};
 	struct server_opts o = {.listen = "127.0.0.1:0",
@@ -146,8 +137,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct server *s;
 	struct err e;
 
-	(void)argc;
-	(void)argv;
 	log_setup(LOG_ERROR, LOG_TEXT, STDERR_FILENO);
 	if (pool_start(&po, &workers, &e) < 0 || server_start(&o, &s, &e) < 0) {
 		(void)fprintf(stderr, "%s\n", e.text);

@@ -17,19 +17,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* "~" in front is a seal that is good enough to tell sealed from plain. */
 static int
-seal(const struct sub_seal *by, struct arena *a, struct str plain,
+seal(const struct sub_seal *, struct arena *a, struct str plain,
     struct str *ret, struct err *e)
 {
-	(void)by;
 	*ret = arena_fmt(a, "~%.*s", STR_ARG(plain));
 	return ret->p ? OK : err_set(e, ERR_LIMIT, "no memory");
 }
 
 static int
-unseal(const struct sub_seal *by, struct arena *a, struct str sealed,
+unseal(const struct sub_seal *, struct arena *a, struct str sealed,
     struct str *ret, struct err *e)
 {
-	(void)by;
 	if (!str_starts(sealed, STR("~")))
 		return err_set(e, ERR_INVALID, "not sealed");
 	*ret = arena_dup(a, str_from(sealed, 1));

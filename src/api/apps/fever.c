@@ -316,7 +316,7 @@ placed(struct req *r, struct err *e)
 }
 
 int
-api_fever(struct req *r, struct db *db, struct err *e)
+api_fever(struct req *r, struct db *, struct err *e)
 {
 	struct api *api = r->app;
 	char key[FEVER_KEY_LEN];
@@ -324,7 +324,6 @@ api_fever(struct req *r, struct db *db, struct err *e)
 	struct str given;
 	int rc;
 
-	(void)db;
 	TRY(form_read(r, &f, e));
 	given = str_trim(form_get(&f, "api_key"));
 	if (given.n != sizeof(key))

@@ -203,13 +203,12 @@ placed(struct req *r, struct err *e)
 }
 
 int
-api_gr_login(struct req *r, struct db *db, struct err *e)
+api_gr_login(struct req *r, struct db *, struct err *e)
 {
 	struct api *api = r->app;
 	struct form f;
 	int rc;
 
-	(void)db;
 	TRY(form_read(r, &f, e));
 	r->then = placed;
 	rc = auth_login(api->auth, r, str_trim(form_get(&f, "Email")),

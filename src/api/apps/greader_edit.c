@@ -117,13 +117,12 @@ added(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_gr_quickadd(struct req *r, struct db *db, struct err *e)
+api_gr_quickadd(struct req *r, struct db *, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
 	struct form *f;
 	struct str url;
 
-	(void)db;
 	TRY(greader_form(r, &f, e));
 	url = str_trim(form_get(f, "quickadd"));
 	if (str_starts(url, STR("feed/")))
@@ -242,12 +241,11 @@ all_read(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_gr_read_all(struct req *r, struct db *db, struct err *e)
+api_gr_read_all(struct req *r, struct db *, struct err *e)
 {
 	struct app_reading *a = app_reading(r, find_stream, all_read);
 	struct form *f;
 
-	(void)db;
 	TRY(greader_form(r, &f, e));
 	TRY(form_int(
 	    f, "ts", 0, INT64_MAX, clock_now_us(), &a->what.before_us, e));

@@ -4,7 +4,7 @@
 #include "base/test.h"
 
 static void
-test_streams(void **state)
+test_streams(void **)
 {
 	static const struct {
 		const char *text;
@@ -28,7 +28,6 @@ test_streams(void **state)
 	    {"x", GR_NONE, ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct greader_stream g = greader_stream(str_of(rows[i].text));
 
@@ -40,7 +39,7 @@ test_streams(void **state)
 }
 
 static void
-test_ids(void **state)
+test_ids(void **)
 {
 	static const struct {
 		const char *text;
@@ -63,7 +62,6 @@ test_ids(void **state)
 	    {"99999999999999999999", -1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int64_t id = -1;
 		bool good = greader_item_id(str_of(rows[i].text), &id);

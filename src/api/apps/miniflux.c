@@ -312,12 +312,11 @@ added(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_mf_feed_post(struct req *r, struct db *db, struct err *e)
+api_mf_feed_post(struct req *r, struct db *, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
 	struct feed_change c = {.category = 0};
 
-	(void)db;
 	TRY(read_change(r, &c, e));
 	if (c.url.n == 0)
 		return err_set(e, ERR_SYNTAX, "feed_url is needed");
@@ -502,13 +501,12 @@ looked(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_mf_discover(struct req *r, struct db *db, struct err *e)
+api_mf_discover(struct req *r, struct db *, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
 	const struct json *url;
 	struct json *j;
 
-	(void)db;
 	TRY(miniflux_body(r, &j, e));
 	url = json_get(j, "url");
 	if (!json_is(url, JSON_STRING) || str_trim(url->text).n == 0 ||

@@ -340,34 +340,30 @@ this_feed(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-this_category(struct req *r, struct db *db, struct err *e)
+this_category(struct req *r, struct db *, struct err *e)
 {
 	struct app_reading *a = r->ctx;
 
-	(void)db;
 	return app_id(r, 0, &a->what.category, e);
 }
 
 int
-api_mf_feed_read(struct req *r, struct db *db, struct err *e)
+api_mf_feed_read(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return read_all(r, this_feed, e);
 }
 
 int
-api_mf_category_read(struct req *r, struct db *db, struct err *e)
+api_mf_category_read(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return read_all(r, this_category, e);
 }
 
 int
-api_mf_user_read(struct req *r, struct db *db, struct err *e)
+api_mf_user_read(struct req *r, struct db *, struct err *e)
 {
 	int64_t id;
 
-	(void)db;
 	TRY(app_id(r, 0, &id, e));
 	if (id != r->who.user)
 		return err_set(e, ERR_DENIED, "this is somebody else");

@@ -59,13 +59,12 @@ read_adding(struct req *r, const struct member *body, struct adding **ret,
 }
 
 int
-api_feeds_post(struct req *r, struct db *db, struct err *e)
+api_feeds_post(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {
 	    ADDRESS("url"), PRIVATE, {.name = NULL}};
 	struct adding *a;
 
-	(void)db;
 	TRY(read_adding(r, BODY, &a, e));
 	if (!a->feed.reg.url.p)
 		return json_wrong(
@@ -105,13 +104,12 @@ mark_feed(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_feeds_patch(struct req *r, struct db *db, struct err *e)
+api_feeds_patch(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {
 	    ADDRESS("feed_url"), PRIVATE, {.name = NULL}};
 	struct adding *a;
 
-	(void)db;
 	TRY(read_adding(r, BODY, &a, e));
 	if (a->private && a->feed.reg.url.p)
 		return json_wrong(

@@ -201,7 +201,7 @@ checked(struct req *r, struct err *e)
 }
 
 int
-api_auth_login(struct req *r, struct db *db, struct err *e)
+api_auth_login(struct req *r, struct db *, struct err *e)
 {
 	struct login {
 		struct str name, password;
@@ -216,7 +216,6 @@ api_auth_login(struct req *r, struct db *db, struct err *e)
 	struct api *api = r->app;
 	int rc;
 
-	(void)db;
 	/* Nobody is logged in as somebody else by a page that he looks at. */
 	if (req_header(r, "Origin").n > 0 && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
@@ -228,9 +227,8 @@ api_auth_login(struct req *r, struct db *db, struct err *e)
 
 /* Committed, or perhaps: what caches know of sessions may be wrong now. */
 static void
-forget_session(struct req *r)
+forget_session(struct req *)
 {
-	(void)r;
 	auth_session_ended();
 }
 

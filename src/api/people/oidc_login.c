@@ -175,13 +175,12 @@ go_there(struct req *r, struct err *e)
 }
 
 int
-api_oidc_login(struct req *r, struct db *db, struct err *e)
+api_oidc_login(struct req *r, struct db *, struct err *e)
 {
 	static const char *const names[] = {"return", NULL};
 	const struct api *api = r->app;
 	struct trip *t = arena_alloc(r->arena, sizeof(*t));
 
-	(void)db;
 	if (!api->oidc)
 		return not_set(e);
 	TRY(req_query_only(r, names, e));
@@ -262,9 +261,8 @@ check_state(struct req *r, struct trip *t)
 }
 
 static int
-signup_refused(struct req *r, struct err *e)
+signup_refused(struct req *r, struct err *)
 {
-	(void)e;
 	return login_failed(r, "signup_closed",
 	    "oidc.signup does not name this person, who is new here");
 }
@@ -294,14 +292,13 @@ came_back(struct req *r, struct err *e)
 }
 
 int
-api_oidc_callback(struct req *r, struct db *db, struct err *e)
+api_oidc_callback(struct req *r, struct db *, struct err *e)
 {
 	const struct api *api = r->app;
 	struct trip *t = arena_alloc(r->arena, sizeof(*t));
 	struct str error = STR_EMPTY;
 	const char *why;
 
-	(void)db;
 	if (!api->oidc)
 		return not_set(e);
 	why = check_state(r, t);

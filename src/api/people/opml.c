@@ -109,22 +109,19 @@ start_import(struct req *r, int64_t user, bool miniflux, struct err *e)
 }
 
 int
-api_opml_post(struct req *r, struct db *db, struct err *e)
+api_opml_post(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return start_import(r, r->who.user, false, e);
 }
 
 int
-api_mf_import(struct req *r, struct db *db, struct err *e)
+api_mf_import(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return start_import(r, r->who.user, true, e);
 }
 
 int
-api_user_opml_post(struct req *r, struct db *db, struct err *e)
+api_user_opml_post(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return start_import(r, 0, false, e);
 }

@@ -5,7 +5,7 @@
 #include "http/server/reply.h"
 
 static void
-test_shapes(void **state)
+test_shapes(void **)
 {
 	static const struct {
 		enum err_code code;
@@ -32,7 +32,6 @@ test_shapes(void **state)
 		"\"validation\",\"action\":\"Correct the request.\"}"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct buf b = BUF(1024);
 		struct http_error x = {.status = rows[i].was,

@@ -253,18 +253,17 @@ mark_read(
 	}
 
 int
-api_feeds_read(struct req *r, struct db *db, struct err *e)
+api_feeds_read(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {AS_OF, {.name = NULL}};
 	struct uuid *feed = arena_alloc(r->arena, sizeof(*feed));
 
-	(void)db;
 	TRY(reader_id(r, "feed", feed, e));
 	return mark_read(r, BODY, feed, e);
 }
 
 int
-api_items_read(struct req *r, struct db *db, struct err *e)
+api_items_read(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {
 	    AS_OF,
@@ -273,7 +272,6 @@ api_items_read(struct req *r, struct db *db, struct err *e)
 	    {.name = NULL},
 	};
 
-	(void)db;
 	return mark_read(r, BODY, NULL, e);
 }
 

@@ -124,7 +124,7 @@ hub_settle(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-confirm(struct req *r, struct err *e)
+confirm(struct req *r, struct err *)
 {
 	static const char *const SAYS[] = {
 	    [WEBSUB_NO] = "",
@@ -135,7 +135,6 @@ confirm(struct req *r, struct err *e)
 	const struct hub_call *c = r->ctx;
 	struct log_line l;
 
-	(void)e;
 	log_begin(&l, LOG_INFO, SAYS[c->answer]);
 	log_str(&l, "topic", c->row.topic);
 	log_end(&l);
@@ -154,11 +153,10 @@ hub_looked_up(struct req *r, struct err *e)
 }
 
 int
-api_websub_get(struct req *r, struct db *db, struct err *e)
+api_websub_get(struct req *r, struct db *, struct err *e)
 {
 	struct hub_call *c;
 
-	(void)db;
 	TRY(call_new(r, &c, e));
 	(void)req_query(r, "hub.mode", &c->call.mode);
 	(void)req_query(r, "hub.topic", &c->call.topic);
@@ -264,12 +262,11 @@ push_judged(struct req *r, struct err *e)
 }
 
 int
-api_websub_post(struct req *r, struct db *db, struct err *e)
+api_websub_post(struct req *r, struct db *, struct err *e)
 {
 	const struct api *api = r->app;
 	struct hub_call *c;
 
-	(void)db;
 	TRY(call_new(r, &c, e));
 	if (r->body.n > (size_t)api->conf->fetch_max_size)
 		return err_set(e, ERR_LIMIT, "a feed has at most %lld bytes",

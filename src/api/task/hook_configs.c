@@ -24,12 +24,11 @@ hook_configs_find(
 /* Changing: on the check thread, then the commit thread ------------------------ */
 
 static int
-hook_configs_answer(struct req *r, struct err *e)
+hook_configs_answer(struct req *r, struct err *)
 {
 	struct sub_op *op = r->ctx;
 	struct config *c = op->more;
 
-	(void)e;
 	r->status = op->status;
 	if (op->status == 204)
 		return OK;

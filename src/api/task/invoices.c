@@ -309,11 +309,10 @@ report_post(struct req *r, struct err *e)
 }
 
 int
-api_invoices_status(struct req *r, struct db *db, struct err *e)
+api_invoices_status(struct req *r, struct db *, struct err *e)
 {
 	struct report *p = arena_alloc(r->arena, sizeof(*p));
 
-	(void)db;
 	if (!uuid_parse(r->params[0], &p->uid))
 		return err_set(e, ERR_ABSENT, "there is no such task");
 	TRY(task_read_change(r->arena, r->body, &p->change, e));

@@ -68,13 +68,12 @@ struct url_rule {
 };
 
 static int
-check_url(void *arg, struct str url, const char *at, struct err *e)
+check_url(void *arg, struct str url, const char *, struct err *e)
 {
 	const struct url_rule *u = arg;
 	struct err was = {0};
 	int rc = guard_url(u->guard, GUARD_WEBHOOK, url, &was);
 
-	(void)at;
 	if (rc < 0)
 		rc = err_at(e, rc == ERR_DENIED ? ERR_INVALID : was.code, u->at,
 		    "%s", was.text);

@@ -50,11 +50,10 @@ webhooks_show(const struct api *api, const struct notice *d, struct buf *b)
 }
 
 static int
-list_answer(struct req *r, struct err *e)
+list_answer(struct req *r, struct err *)
 {
 	const struct list_op *op = r->ctx;
 
-	(void)e;
 	tasks_data(r);
 	put_open(&r->out, NULL, '{');
 	put_open(&r->out, "deliveries", '[');
@@ -154,11 +153,10 @@ struct retry_op {
 };
 
 static int
-retry_answer(struct req *r, struct err *e)
+retry_answer(struct req *r, struct err *)
 {
 	const struct retry_op *op = r->ctx;
 
-	(void)e;
 	tasks_data(r);
 	put_open(&r->out, NULL, '{');
 	put_uuid(&r->out, "deliveryId", op->id);

@@ -42,11 +42,10 @@ key_path(struct answer made)
 
 /* The unix socket needs no password: all scopes. */
 static void
-test_local(void **state)
+test_local(void **)
 {
 	struct answer a = ask(LOCAL, "GET", "/v1/whoami", NULL), made;
 
-	(void)state;
 	assert_int_equal(a.status, 200);
 	assert_string_equal(text(a, "/kind"), "local");
 	assert_int_equal(json_get(a.j, "scopes")->n, 7);
@@ -55,14 +54,13 @@ test_local(void **state)
 }
 
 static void
-test_key(void **state)
+test_key(void **)
 {
 	struct answer made, a;
 	const char *key = make_key(ADMIN,
 	    "{\"name\":\"ci\",\"scopes\":[\"read\"],\"ratePerSecond\":100}",
 	    &made);
 
-	(void)state;
 	assert_int_equal(strlen(key), TOKEN_LEN);
 	assert_string_equal(text(made, "/createdBy"), "user:admin");
 	a = ask(key, "GET", "/v1/whoami", NULL);
@@ -96,12 +94,11 @@ test_key(void **state)
 }
 
 static void
-test_expiry(void **state)
+test_expiry(void **)
 {
 	char body[128], end_at[TIME_LEN + 1];
 	const char *key;
 
-	(void)state;
 	time_format(clock_now_us() + 700 * US_PER_MS, end_at);
 	(void)snprintf(body, sizeof(body),
 	    "{\"name\":\"x\",\"scopes\":[\"read\"],\"expiresAt\":\"%s\"}",
@@ -113,7 +110,7 @@ test_expiry(void **state)
 }
 
 static void
-test_bad_keys(void **state)
+test_bad_keys(void **)
 {
 	static const struct {
 		const char *body, *pointer;
@@ -141,7 +138,6 @@ test_bad_keys(void **state)
 	    {"[]", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct answer a = ask(ADMIN, "POST", "/v1/keys", rows[i].body);
 
@@ -158,7 +154,7 @@ test_bad_keys(void **state)
 
 /* Nobody gives, sees or takes what lies beyond him. */
 static void
-test_beyond(void **state)
+test_beyond(void **)
 {
 	static const struct {
 		const char *body;
@@ -185,7 +181,6 @@ test_beyond(void **state)
 	    "\"tenants\":[\"" T1 "\"]}",
 	    NULL);
 
-	(void)state;
 	(void)make_key(
 	    ADMIN, "{\"name\":\"all\",\"scopes\":[\"read\"]}", &whole);
 	(void)make_key(ADMIN,
@@ -218,7 +213,7 @@ test_beyond(void **state)
 
 /* Nor for longer, nor faster than one may oneself. */
 static void
-test_no_more_than_oneself(void **state)
+test_no_more_than_oneself(void **)
 {
 	static const struct {
 		const char *more; /* of the key that is made */
@@ -241,7 +236,6 @@ test_no_more_than_oneself(void **state)
 	    "\"expiresAt\":\"2999-01-01T00:00:00Z\"}",
 	    NULL);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		char body[256];
 		struct answer a;
@@ -258,12 +252,11 @@ test_no_more_than_oneself(void **state)
 }
 
 static void
-test_pages(void **state)
+test_pages(void **)
 {
 	struct str path;
 	struct answer a;
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		(void)make_key(
 		    ADMIN, "{\"name\":\"k\",\"scopes\":[\"read\"]}", NULL);
@@ -283,7 +276,7 @@ test_pages(void **state)
 }
 
 static void
-test_users(void **state)
+test_users(void **)
 {
 	static const struct {
 		const char *who, *method, *path, *body;
@@ -337,7 +330,6 @@ test_users(void **state)
 	};
 	struct answer a;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		a = ask(
 		    rows[i].who, rows[i].method, rows[i].path, rows[i].body);

@@ -146,14 +146,13 @@ struct page {
 /* Rows are shown as they are. One that somebody broke must not break a page:
  * verify names it. */
 static int
-show_row(void *ctx, struct str row, struct err *e)
+show_row(void *ctx, struct str row, struct err *)
 {
 	struct page *p = ctx;
 	struct buf *b = p->out;
 	struct json *j = NULL;
 	struct err broken;
 
-	(void)e;
 	if (p->n > 0 && b->n + row.n > PAGE_BYTES)
 		return AUDIT_ENOUGH;
 	p->n++;

@@ -336,11 +336,10 @@ api_consumers_delete(struct req *r, struct db *db, struct err *e)
 
 /* Another node delivers, or none: the rest can be told all the same. */
 static int
-get_shown(struct req *r, struct err *e)
+get_shown(struct req *r, struct err *)
 {
 	const struct pull_count *q = r->ctx;
 
-	(void)e;
 	if (r->rc < 0) {
 		put_null(&r->out, "inFlight");
 		put_null(&r->out, "waiting");

@@ -130,11 +130,10 @@ list_found(struct req *r, struct err *e)
 }
 
 int
-api_deliveries_list(struct req *r, struct db *db, struct err *e)
+api_deliveries_list(struct req *r, struct db *, struct err *e)
 {
 	struct list_query *l = arena_alloc(r->arena, sizeof(*l));
 
-	(void)db;
 	l->from = l->to = -1;
 	l->page.statuses = (1U << STATUS_COUNT) - 1;
 	TRY(api_query(r, LIST_QUERY, l, e));
@@ -218,12 +217,11 @@ retry_show(struct replay_op *op)
 }
 
 static int
-retry_done(struct req *r, struct err *e)
+retry_done(struct req *r, struct err *)
 {
 	const struct retry *t = r->ctx;
 	struct buf *b = api_object(r);
 
-	(void)e;
 	put_uuid(b, "id", spot_id(r->app, t->spot));
 	put_close(b, '}');
 	r->status = 202;

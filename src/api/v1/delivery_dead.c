@@ -362,13 +362,12 @@ bulk_some(
 }
 
 static int
-bulk_show(struct req *r, struct err *e)
+bulk_show(struct req *r, struct err *)
 {
 	const struct bulk *b = r->ctx;
 	struct buf *out = api_object(r);
 	int64_t failed = atomic_load(&b->failed);
 
-	(void)e;
 	put_bool(out, "dryRun", b->dry);
 	put_int(out, "matched", b->matched);
 	put_int(out, "requeued",

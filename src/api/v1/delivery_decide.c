@@ -223,13 +223,12 @@ write_skip(struct db *db, void *ctx, struct err *e)
 /* The way of a decision --------------------------------------------------------------- */
 
 static int
-show_decided(struct req *r, struct err *e)
+show_decided(struct req *r, struct err *)
 {
 	const struct decision *d = r->ctx;
 	struct spot now = {.seq = d->entry.seq, .sub = d->spot.sub};
 	struct buf *b = api_object(r);
 
-	(void)e;
 	if (d->spot.sub == 0) {
 		put_uuid(b, "id", spot_id(r->app, d->spot));
 		if (d->requeue) {

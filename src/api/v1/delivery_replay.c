@@ -17,11 +17,10 @@
 /* Beginning one ------------------------------------------------------------------ */
 
 static int
-begun(struct req *r, struct err *e)
+begun(struct req *r, struct err *)
 {
 	struct replay_op *op = r->ctx;
 
-	(void)e;
 	/* It is stored: a node that lost the groups just now is no failure. */
 	op->show(op);
 	return OK;
@@ -363,9 +362,8 @@ stop(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-told(struct req *r, struct err *e)
+told(struct req *r, struct err *)
 {
-	(void)e;
 	return api_gone(r);
 }
 
@@ -376,11 +374,10 @@ stopped(struct req *r, struct err *e)
 }
 
 int
-api_replays_delete(struct req *r, struct db *db, struct err *e)
+api_replays_delete(struct req *r, struct db *, struct err *e)
 {
 	struct ask_stop *q = arena_alloc(r->arena, sizeof(*q));
 
-	(void)db;
 	q->ask.kind = ASK_STOP;
 	r->ctx = q;
 	api_then(r, stopped);

@@ -275,15 +275,13 @@ delivery_why_begin(struct req *r, bool wants_reason, struct err *e)
 }
 
 int
-api_deliveries_get(struct req *r, struct db *db, struct err *e)
+api_deliveries_get(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return delivery_why_begin(r, false, e);
 }
 
 int
-api_deliveries_why(struct req *r, struct db *db, struct err *e)
+api_deliveries_why(struct req *r, struct db *, struct err *e)
 {
-	(void)db;
 	return delivery_why_begin(r, true, e);
 }

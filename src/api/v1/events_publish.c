@@ -382,12 +382,11 @@ tell_log(struct req *r)
 }
 
 int
-api_events_post(struct req *r, struct db *db, struct err *e)
+api_events_post(struct req *r, struct db *, struct err *e)
 {
 	const struct api *api = r->app;
 	struct publish *p = arena_alloc(r->arena, sizeof(*p));
 
-	(void)db;
 	p->r = r;
 	p->idempotency = req_header(r, "Idempotency-Key");
 	r->ctx = p;

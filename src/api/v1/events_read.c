@@ -41,10 +41,9 @@ static const struct member LIST_QUERY[] = {
 };
 
 static void
-show_item(struct buf *b, struct str body, int64_t seq, int64_t received_us,
-    size_t nth)
+show_item(
+    struct buf *b, struct str body, int64_t seq, int64_t received_us, size_t)
 {
-	(void)nth;
 	put_name(b, NULL);
 	envelope_show(b, body, seq, received_us);
 }
@@ -106,11 +105,10 @@ list_again(struct req *r, struct err *e)
 }
 
 int
-api_events_list(struct req *r, struct db *db, struct err *e)
+api_events_list(struct req *r, struct db *, struct err *e)
 {
 	struct list_query *l = arena_alloc(r->arena, sizeof(*l));
 
-	(void)db;
 	TRY(api_query(r, LIST_QUERY, l, e));
 	TRY(log_filter_read(r, &l->words, &l->filter, e));
 	if (l->after.p)
@@ -186,7 +184,7 @@ get_found(struct req *r, struct err *e)
 }
 
 int
-api_events_get(struct req *r, struct db *db, struct err *e)
+api_events_get(struct req *r, struct db *, struct err *e)
 {
 	static const struct member QUERY[] = {
 	    {"tenant", MEMBER_UUID, offsetof(struct get, tenant)},
@@ -194,7 +192,6 @@ api_events_get(struct req *r, struct db *db, struct err *e)
 	};
 	struct get *g = arena_alloc(r->arena, sizeof(*g));
 
-	(void)db;
 	TRY(api_query(r, QUERY, g, e));
 	if (!uuid_parse(r->params[0], &g->find.event_id))
 		return err_at(
@@ -208,10 +205,8 @@ api_events_get(struct req *r, struct db *db, struct err *e)
 /* GET /v1/event-types */
 
 int
-api_types_list(struct req *r, struct db *db, struct err *e)
+api_types_list(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_addz(&r->out, "{\"data\":");
 	catalog_write_all(&r->out);
 	buf_addz(&r->out, ",\"next\":null}");
@@ -219,11 +214,10 @@ api_types_list(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_types_get(struct req *r, struct db *db, struct err *e)
+api_types_get(struct req *r, struct db *, struct err *e)
 {
 	const struct event_type *t = catalog_find(r->params[0]);
 
-	(void)db;
 	if (!t)
 		return err_set(e, ERR_ABSENT, "no such event type");
 	catalog_write(t, &r->out);

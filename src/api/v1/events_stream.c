@@ -91,14 +91,13 @@ back(struct stream *s)
 
 /* A line break in JSON is a blank, so each line becomes a data field. */
 static void
-events_stream_show(struct buf *b, struct str body, int64_t seq,
-    int64_t received_us, size_t nth)
+events_stream_show(
+    struct buf *b, struct str body, int64_t seq, int64_t received_us, size_t)
 {
 	struct buf text CLEANUP(buf_done) = BUF(PAGE_BYTES);
 	char cursor[CURSOR_LEN + 1];
 	struct str rest;
 
-	(void)nth;
 	envelope_show(&text, body, seq, received_us);
 	cursor_format(seq, cursor);
 	buf_addz(b, "id: ");
@@ -293,12 +292,11 @@ life_ms(const struct principal *who)
 }
 
 int
-api_events_stream(struct req *r, struct db *db, struct err *e)
+api_events_stream(struct req *r, struct db *, struct err *e)
 {
 	struct stream *s = stream_new(r);
 	int rc;
 
-	(void)db;
 	rc = events_stream_begin(s, r, e);
 	if (rc < 0) {
 		stream_drop(s);

@@ -292,12 +292,11 @@ add_result(struct buf *b, const struct incoming *in, size_t i)
 }
 
 static int
-incoming_answer(struct req *r, struct err *e)
+incoming_answer(struct req *r, struct err *)
 {
 	const struct incoming *in = r->ctx;
 	struct buf *b = &r->out;
 
-	(void)e;
 	r->status = 202;
 	buf_clear(b);
 	if (in->made.n > 0 && !in->made.many) {
@@ -375,11 +374,10 @@ incoming_new(struct req *r)
 }
 
 int
-api_in_post(struct req *r, struct db *db, struct err *e)
+api_in_post(struct req *r, struct db *, struct err *e)
 {
 	struct incoming *in = incoming_new(r);
 
-	(void)db;
 	TRY(gather(in, e));
 	in->binary = req_header(r, "ce-specversion").n > 0;
 	in->work = take_in;
@@ -497,11 +495,10 @@ try_out(struct incoming *in, struct hooker *k, struct err *e)
 }
 
 int
-api_sources_test(struct req *r, struct db *db, struct err *e)
+api_sources_test(struct req *r, struct db *, struct err *e)
 {
 	struct incoming *in = incoming_new(r);
 
-	(void)db;
 	TRY(read_sample(in, e));
 	in->work = try_out;
 	r->then = api_said;

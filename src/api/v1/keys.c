@@ -113,12 +113,11 @@ create(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_keys_post(struct req *r, struct db *db, struct err *e)
+api_keys_post(struct req *r, struct db *, struct err *e)
 {
 	struct body *b = arena_alloc(r->arena, sizeof(*b));
 	struct key *k = &b->key;
 
-	(void)db;
 	TRY(read_key(r, b, e));
 	TRY(may_give(r, k, e));
 	k->created_by = api_actor(r);

@@ -154,12 +154,11 @@ check_rows(struct db *db)
 }
 
 static void
-test_filters(void **state)
+test_filters(void **)
 {
 	static const enum store_engine ENGINES[] = {
 	    STORE_SQLITE, STORE_POSTGRES};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ENGINES); i++) {
 		struct fixture f;
 		struct db *db;
@@ -177,19 +176,15 @@ test_filters(void **state)
 }
 
 static void
-show_body(struct buf *b, struct str body, int64_t seq, int64_t received_us,
-    size_t nth)
+show_body(struct buf *b, struct str body, int64_t, int64_t, size_t)
 {
-	(void)seq;
-	(void)received_us;
-	(void)nth;
 	buf_add(b, body);
 }
 
 /* However much there is, a page looks at PAGE_SCAN entries and shows little
  * more than PAGE_BYTES. */
 static void
-test_bounds(void **state)
+test_bounds(void **)
 {
 	enum { BIG = 64 * KIB, SMALL = PAGE_SCAN + 500 };
 	static struct entry v[500];
@@ -204,7 +199,6 @@ test_bounds(void **state)
 	struct db *db;
 	struct err e;
 
-	(void)state;
 	memset(body, ' ', sizeof(body));
 	fixture_open(&fix, STORE_SQLITE, NULL);
 	o.store = fix.store;
@@ -256,7 +250,7 @@ test_bounds(void **state)
 
 /* One that no key opens is told of; the others are shown. */
 static void
-test_shut(void **state)
+test_shut(void **)
 {
 	struct keyring_opts ko = {.source = "env",
 	    .dir = "/nonexistent",
@@ -275,7 +269,6 @@ test_shut(void **state)
 	struct db *db;
 	struct err e;
 
-	(void)state;
 	fixture_open(&fix, STORE_SQLITE, NULL);
 	o.store = fix.store;
 	for (int i = 0; i < 2; i++) {
@@ -311,7 +304,7 @@ test_shut(void **state)
 }
 
 static void
-test_words(void **state)
+test_words(void **)
 {
 	static char long_type[EVENT_TYPE_MAX + 2], long_key[EVENT_KEY_MAX + 2];
 	const struct {
@@ -326,7 +319,6 @@ test_words(void **state)
 	    {{{0}, {0}, STR("1")}, "tenant"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct log_filter f = {0};
 		struct err e = {0};
@@ -338,13 +330,12 @@ test_words(void **state)
 }
 
 static void
-test_cursor(void **state)
+test_cursor(void **)
 {
 	char text[CURSOR_LEN + 1];
 	int64_t seq = -1;
 	struct err e = {0};
 
-	(void)state;
 	cursor_format(42, text);
 	assert_int_equal(log_cursor_read(str_of(text), "after", &seq, &e), OK);
 	assert_int_equal(seq, 42);

@@ -11,20 +11,17 @@
 #include "ops/alerts.h"
 
 int
-api_health(struct req *r, struct db *db, struct err *e)
+api_health(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_addz(&r->out, "{\"status\":\"ok\"}");
 	return OK;
 }
 
 int
-api_ready(struct req *r, struct db *db, struct err *e)
+api_ready(struct req *r, struct db *, struct err *e)
 {
 	struct api *api = r->app;
 
-	(void)db;
 	if (atomic_load(&api->stopping))
 		return err_set(e, ERR_AWAY, "the server is stopping");
 	TRY(append_ready(api->append, e));
@@ -33,12 +30,10 @@ api_ready(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_metrics(struct req *r, struct db *db, struct err *e)
+api_metrics(struct req *r, struct db *, struct err *)
 {
 	struct api *api = r->app;
 
-	(void)db;
-	(void)e;
 	metric_set(M_STREAMS, atomic_load(&api->streams));
 	metric_write(&r->out);
 	if (api->alerts)
@@ -63,10 +58,8 @@ openapi_make(void)
 }
 
 int
-api_openapi(struct req *r, struct db *db, struct err *e)
+api_openapi(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	(void)pthread_once(&openapi.once, openapi_make);
 	if (openapi.zip.n > 0 &&
 	    gzip_accepted(req_header(r, "Accept-Encoding"))) {
@@ -80,10 +73,8 @@ api_openapi(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_ping(struct req *r, struct db *db, struct err *e)
+api_ping(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	r->status = 204;
 	return OK;
 }

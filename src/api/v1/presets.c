@@ -115,11 +115,10 @@ committed(struct append_job *job)
 }
 
 static int
-presets_answer(struct req *r, struct err *e)
+presets_answer(struct req *r, struct err *)
 {
 	struct preset_op *op = r->ctx;
 
-	(void)e;
 	if (op->preset)
 		presets_show(op->preset, &r->out);
 	return OK;

@@ -54,11 +54,10 @@ struct list_query {
 };
 
 static int
-list_one(void *ctx, struct hook *h, struct err *e)
+list_one(void *ctx, struct hook *h, struct err *)
 {
 	struct list_query *l = ctx;
 
-	(void)e;
 	if (l->shown == l->limit) {
 		l->more = true;
 	} else {
@@ -103,11 +102,10 @@ op_done(struct req *r)
 }
 
 static int
-sources_answer(struct req *r, struct err *e)
+sources_answer(struct req *r, struct err *)
 {
 	struct source_op *op = r->ctx;
 
-	(void)e;
 	if (!op->same)
 		hooks_changed();
 	r->status = op->status;

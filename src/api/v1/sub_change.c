@@ -321,14 +321,13 @@ test_event(struct req *r, const struct sub_conf *s)
 }
 
 static int
-tested(struct req *r, struct err *e)
+tested(struct req *r, struct err *)
 {
 	const struct sub_op *op = r->ctx;
 	const struct deliver_test *t = &op->ask.test;
 	struct buf *b = api_object(r);
 	struct str error = {.p = NULL};
 
-	(void)e;
 	if (t->error[0] && !t->success)
 		error = (struct str){t->error, str_utf8_bad(str_of(t->error))};
 	put_bool(b, "success", t->success);

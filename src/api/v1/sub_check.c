@@ -226,11 +226,10 @@ committed(struct append_job *job)
 }
 
 static int
-sub_check_answer(struct req *r, struct err *e)
+sub_check_answer(struct req *r, struct err *)
 {
 	struct sub_op *op = r->ctx;
 
-	(void)e;
 	r->status = op->status;
 	if (op->status == 204)
 		return OK;

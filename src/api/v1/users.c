@@ -13,9 +13,8 @@
 
 /* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
 static void
-forget(struct req *r)
+forget(struct req *)
 {
-	(void)r;
 	auth_changed();
 }
 
@@ -46,12 +45,11 @@ struct change {
 
 /* On the password thread. */
 static void
-hash(struct pool_job *job, void *ctx)
+hash(struct pool_job *job, void *)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 	struct change *c = r->ctx;
 
-	(void)ctx;
 	r->rc = password_hash(c->password, c->hash, &r->err);
 	req_wake(r);
 }
@@ -111,7 +109,7 @@ users_add(struct req *r, struct db *db, struct err *e)
 	}
 
 int
-api_users_post(struct req *r, struct db *db, struct err *e)
+api_users_post(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {
 	    {"name", MEMBER_STRING, CHANGE(name), 0, INT32_MAX, .must = true},
@@ -122,7 +120,6 @@ api_users_post(struct req *r, struct db *db, struct err *e)
 	};
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
 
-	(void)db;
 	TRY(api_body(r, BODY, NULL, c, e));
 	TRY(account_check_name(c->name, "/name", e));
 	c->role = c->role_word.p ? role_of(c->role_word) : ROLE_READER;
@@ -207,13 +204,12 @@ old_checked(struct req *r, struct err *e)
 }
 
 int
-api_users_password(struct req *r, struct db *db, struct err *e)
+api_users_password(struct req *r, struct db *, struct err *e)
 {
 	struct api *api = r->app;
 	struct change c = {.own = false};
 	int rc;
 
-	(void)db;
 	if (!is_own(r) && !(r->who.scopes & SCOPE_ADMIN))
 		return err_set(e, ERR_DENIED,
 		    "only an admin sets the password of somebody else");
@@ -258,7 +254,7 @@ api_users_list(struct req *r, struct db *db, struct err *e)
 }
 
 int
-api_whoami(struct req *r, struct db *db, struct err *e)
+api_whoami(struct req *r, struct db *, struct err *)
 {
 	static const char *const kinds[] = {[WHO_NOBODY] = "nobody",
 	    [WHO_USER] = "user",
@@ -269,8 +265,6 @@ api_whoami(struct req *r, struct db *db, struct err *e)
 	const char *word;
 	size_t at = 0;
 
-	(void)db;
-	(void)e;
 	put_z(b, "kind", kinds[who->kind]);
 	put_z(b, "name", who->name);
 	put_open(b, "scopes", '[');

@@ -9,12 +9,11 @@
 static char *const NO_ENV[] = {NULL};
 
 static void
-begins_with_defaults(void **state)
+begins_with_defaults(void **)
 {
 	struct conf c;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_load(&c, NULL, NO_ENV, &e), OK);
 	assert_int_equal(c.server_port, 8080);
 	assert_int_equal(c.event_retention_ms, INT64_C(30) * 86400000);
@@ -31,7 +30,7 @@ begins_with_defaults(void **state)
 }
 
 static void
-reads_a_file(void **state)
+reads_a_file(void **)
 {
 	static const char TEXT[] =
 	    "# a comment\n"
@@ -44,7 +43,6 @@ reads_a_file(void **state)
 	struct conf c;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_init(&c, &e), OK);
 	assert_int_equal(conf_read(&c, "f", str_of(TEXT), &e), OK);
 	assert_int_equal(c.server_port, 9000);
@@ -59,7 +57,7 @@ reads_a_file(void **state)
 }
 
 static void
-names_what_is_wrong(void **state)
+names_what_is_wrong(void **)
 {
 	static const struct {
 		const char *text, *want;
@@ -88,7 +86,6 @@ names_what_is_wrong(void **state)
 		"as 500ms, 10s, 5m or a number of s, not \"2h\""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct conf c;
 		struct err e;
@@ -112,7 +109,7 @@ write_file(char *path, const char *text)
 }
 
 static void
-later_places_win(void **state)
+later_places_win(void **)
 {
 	char port[] = "SERVER_PORT=3", level[] = "LOG_LEVEL=debug";
 	char other[] = "SERVER_PORTS=9", lower[] = "http_threads=9";
@@ -121,7 +118,6 @@ later_places_win(void **state)
 	struct conf c;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(write_file(path, "server.port = 2\nhttp.threads = 3\n"
 					  "data = here\n"),
 	    0);
@@ -145,7 +141,7 @@ later_places_win(void **state)
 }
 
 static void
-refuses_to_start(void **state)
+refuses_to_start(void **)
 {
 	char bad[] = "SERVER_PORT=x", pw[] = "DATABASE_URL=mysql://u:hide@h";
 	char *const env[] = {bad, NULL};
@@ -153,7 +149,6 @@ refuses_to_start(void **state)
 	struct conf c;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_load(&c, NULL, env, &e), ERR_INVALID);
 	assert_string_equal(e.text,
 	    "environment variable SERVER_PORT: server.port must be a whole "
@@ -168,7 +163,7 @@ refuses_to_start(void **state)
 
 /* What is printed reads back to the same, and shows no secret. */
 static void
-prints_what_it_reads(void **state)
+prints_what_it_reads(void **)
 {
 	char port[] = "SERVER_PORT=3";
 	char pw[] = "ADMIN_PASSWORD=s3cret";
@@ -178,7 +173,6 @@ prints_what_it_reads(void **state)
 	struct conf c, d;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_load(&c, NULL, env, &e), OK);
 	assert_int_equal(conf_set(&c, STR("server.listen"), STR("[::1]:4 #x"),
 			     CONF_FLAG, &e),
@@ -211,9 +205,8 @@ prints_what_it_reads(void **state)
 
 /* Keys of a room stand together, and each says what it is. */
 static void
-documents_each_key(void **state)
+documents_each_key(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < CONF_COUNT; i++) {
 		const struct conf_key *k = &CONF_KEYS[i];
 		bool same = i > 0 && strcmp(k[-1].part, k->part) == 0;
@@ -228,7 +221,7 @@ documents_each_key(void **state)
 
 /* Names of the specifications stand for ours, in the file and outside. */
 static void
-knows_other_names(void **state)
+knows_other_names(void **)
 {
 	static const char TEXT[] = "webhook.default.retry.count = 7\n"
 				   "webhooks-user-path = /u\n";
@@ -238,7 +231,6 @@ knows_other_names(void **state)
 	struct conf c;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_init(&c, &e), OK);
 	assert_int_equal(conf_read(&c, "f", str_of(TEXT), &e), OK);
 	assert_int_equal(conf_env(&c, env, &e), OK);

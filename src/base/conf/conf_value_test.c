@@ -137,12 +137,11 @@ static const struct {
 };
 
 static void
-reads_and_writes(void **state)
+reads_and_writes(void **)
 {
 	struct arena *a = arena_new(MIB);
 	struct buf b = BUF(KIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		union field f = {.i = 0}, again = {.i = 0};
 		const struct conf_key *k = ROWS[i].key;
@@ -173,7 +172,7 @@ reads_and_writes(void **state)
 }
 
 static void
-says_what_is_allowed(void **state)
+says_what_is_allowed(void **)
 {
 	static const struct {
 		const struct conf_key *key;
@@ -190,7 +189,6 @@ says_what_is_allowed(void **state)
 	};
 	struct arena *a = arena_new(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(SAY); i++) {
 		union field f;
 		struct err e;

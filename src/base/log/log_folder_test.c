@@ -13,9 +13,8 @@
 static char dir[64];
 
 static int
-begin(void **state)
+begin(void **)
 {
-	(void)state;
 	(void)snprintf(dir, sizeof(dir), "/tmp/log-folder-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	return 0;
@@ -65,7 +64,7 @@ holds(const char *name, const char *want)
 }
 
 static int
-end(void **state)
+end(void **)
 {
 	static const char *const NAMES[] = {"hikyaku-2026-11-01.log",
 	    "hikyaku-2026-11-14.log", "hikyaku-2026-11-15.log",
@@ -73,7 +72,6 @@ end(void **state)
 	    "hikyaku-2026-10-31.log"};
 	char path[128];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
 		path_of(NAMES[i], path);
 		(void)unlink(path);
@@ -82,13 +80,12 @@ end(void **state)
 }
 
 static void
-test_days(void **state)
+test_days(void **)
 {
 	struct log_folder *f = NULL;
 	struct err e;
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(
 	    log_folder_open(dir, 14 * DAY_US, NOW, &f, &fd, &e), OK);
 	assert_int_equal(write(fd, "one\n", 4), 4);
@@ -108,13 +105,12 @@ test_days(void **state)
 }
 
 static void
-test_old_go(void **state)
+test_old_go(void **)
 {
 	struct log_folder *f = NULL;
 	struct err e;
 	int fd = -1;
 
-	(void)state;
 	plant("hikyaku-2026-10-31.log");
 	plant("hikyaku-2026-11-01.log");
 	plant("hikyaku-2026-10-99x.log");
@@ -132,13 +128,12 @@ test_old_go(void **state)
 }
 
 static void
-test_no_folder(void **state)
+test_no_folder(void **)
 {
 	struct log_folder *f = NULL;
 	struct err e;
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(
 	    log_folder_open("/proc/nothing/here", DAY_US, NOW, &f, &fd, &e),
 	    ERR_IO);

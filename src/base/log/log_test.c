@@ -9,17 +9,15 @@ static int fd;
 static char text[1 << 20];
 
 static int
-open_fd(void **state)
+open_fd(void **)
 {
-	(void)state;
 	fd = memfd_create("log", MFD_CLOEXEC);
 	return fd < 0;
 }
 
 static int
-close_fd(void **state)
+close_fd(void **)
 {
-	(void)state;
 	log_setup(LOG_INFO, LOG_JSON, STDERR_FILENO);
 	return close(fd);
 }
@@ -38,12 +36,11 @@ logged(void)
 }
 
 static void
-writes_json(void **state)
+writes_json(void **)
 {
 	struct log_line l;
 	const char *line;
 
-	(void)state;
 	log_setup(LOG_DEBUG, LOG_JSON, fd);
 	log_begin(&l, LOG_WARN, "thing \"done\"");
 	log_str(&l, "who", STR("a\n\xe9\xa3\x9b"));
@@ -57,12 +54,11 @@ writes_json(void **state)
 }
 
 static void
-writes_text(void **state)
+writes_text(void **)
 {
 	struct err e;
 	struct log_line l;
 
-	(void)state;
 	log_setup(LOG_DEBUG, LOG_TEXT, fd);
 	log_begin(&l, LOG_INFO, "started");
 	log_int(&l, "port", 8080);
@@ -81,11 +77,10 @@ writes_text(void **state)
 }
 
 static void
-obeys_the_level(void **state)
+obeys_the_level(void **)
 {
 	struct log_line l;
 
-	(void)state;
 	log_setup(LOG_WARN, LOG_JSON, fd);
 	assert_false(log_on(LOG_INFO));
 	assert_true(log_on(LOG_WARN));
@@ -99,11 +94,10 @@ obeys_the_level(void **state)
 
 /* However long a value: one line, its end in place, and the cut shows. */
 static void
-cuts_visibly(void **state)
+cuts_visibly(void **)
 {
 	static char big[10000];
 
-	(void)state;
 	memset(big, 'x', sizeof(big));
 	for (int form = LOG_JSON; form <= LOG_TEXT; form++) {
 		log_setup(LOG_INFO, (enum log_form)form, fd);
@@ -129,14 +123,13 @@ cuts_visibly(void **state)
 }
 
 static void
-lists_ids(void **state)
+lists_ids(void **)
 {
 	struct uuid v[100] = {{{0}}};
 	struct log_line l;
 	const char *line;
 	size_t n = 0;
 
-	(void)state;
 	log_setup(LOG_INFO, LOG_JSON, fd);
 	v[1].b[0] = 0x7f;
 	log_begin(&l, LOG_INFO, "m");
@@ -160,12 +153,11 @@ lists_ids(void **state)
 
 /* In memory of the caller's it has room, held back or not. */
 static void
-long_line(void **state)
+long_line(void **)
 {
 	static char big[20000], mem[24000];
 	struct log_line l;
 
-	(void)state;
 	log_setup(LOG_INFO, LOG_JSON, fd);
 	memset(big, 'x', sizeof(big));
 	for (int hold = 0; hold < 2; hold++) {
@@ -193,13 +185,12 @@ long_line(void **state)
 }
 
 static void
-stays_utf8(void **state)
+stays_utf8(void **)
 {
 	static char wide[3 * 1000];
 	struct log_line l;
 	const char *line;
 
-	(void)state;
 	log_setup(LOG_INFO, LOG_JSON, fd);
 	log_begin(&l, LOG_INFO, "m");
 	log_str(&l, "bad",
@@ -219,9 +210,8 @@ stays_utf8(void **state)
 }
 
 static void
-holds_and_releases(void **state)
+holds_and_releases(void **)
 {
-	(void)state;
 	log_setup(LOG_INFO, LOG_TEXT, fd);
 	log_hold();
 	log_err(LOG_INFO, "one", NULL);

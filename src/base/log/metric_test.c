@@ -36,9 +36,8 @@ value_of(const char *all, const char *name)
 }
 
 static void
-test_values(void **state)
+test_values(void **)
 {
-	(void)state;
 	metric_add(M_EVENTS_APPENDED, 5);
 	metric_add(M_EVENTS_APPENDED, 2);
 	metric_set(M_STREAMS, 9);
@@ -51,7 +50,7 @@ test_values(void **state)
 
 /* A bucket counts what is at most its bound, and all below it. */
 static void
-test_buckets(void **state)
+test_buckets(void **)
 {
 	static const int64_t SEEN[] = {1, 2, 3, 5, 1000, 1001, 70000};
 	static const struct {
@@ -71,7 +70,6 @@ test_buckets(void **state)
 	    {"hikyaku_commit_seconds_sum", "0.000250"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(SEEN); i++)
 		metric_observe(M_COMMIT_EVENTS, SEEN[i]);
 	metric_observe(M_COMMIT_SECONDS, 250);
@@ -86,20 +84,18 @@ test_buckets(void **state)
 enum { THREADS = 4, EACH = 20000 };
 
 static void *
-observe(void *arg)
+observe(void *)
 {
-	(void)arg;
 	for (int i = 0; i < EACH; i++)
 		metric_observe(M_HTTP_SECONDS, i);
 	return NULL;
 }
 
 static void
-test_threads(void **state)
+test_threads(void **)
 {
 	pthread_t t[THREADS];
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&t[i], NULL, observe, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -178,9 +174,8 @@ of_the_seed(struct str name)
 }
 
 static void
-test_statuses(void **state)
+test_statuses(void **)
 {
-	(void)state;
 	metric_status(M_FETCH_STATUS, 200);
 	metric_status(M_FETCH_STATUS, 200);
 	metric_status(M_FETCH_STATUS, 503);
@@ -198,14 +193,13 @@ test_statuses(void **state)
 
 /* As promtool looks at it: each family once, HELP, TYPE, then its samples. */
 static void
-test_format(void **state)
+test_format(void **)
 {
 	struct str rest = str_of(write_all());
 	struct family f = {.name.p = NULL};
 	char again[128];
 	int families = 0;
 
-	(void)state;
 	while (rest.n > 0) {
 		struct str line = str_cut(&rest, '\n');
 
@@ -236,13 +230,12 @@ test_format(void **state)
 }
 
 static void
-test_process(void **state)
+test_process(void **)
 {
 	static const char *const NAMES[] = {"process_cpu_seconds_total",
 	    "process_resident_memory_bytes", "process_open_fds",
 	    "process_start_time_seconds"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
 		struct str v = value_of(write_all(), NAMES[i]);
 		char z[32];
@@ -254,9 +247,8 @@ test_process(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	buf_done(&text);
 	return 0;
 }

@@ -101,8 +101,8 @@ seen_before(struct demo *d, struct str word)
 }
 
 static unsigned
-demo_take(void *arg, const char *method, const char *path,
-    const struct received *r, struct arena *a)
+demo_take(void *arg, const char *, const char *path, const struct received *r,
+    struct arena *a)
 {
 	struct demo *d = arg;
 	enum endpoint at =
@@ -112,7 +112,6 @@ demo_take(void *arg, const char *method, const char *path,
 	struct str type, key, id, rest;
 	bool down, again;
 
-	(void)method;
 	if (!atomic_load(&d->ready))
 		return 503;
 	if (json_parse(a, r->body, &j, &e) < 0)

@@ -364,10 +364,9 @@ follow_server(struct follow *f, struct err *e)
 }
 
 static void
-show_event(struct buf *b, struct str body, int64_t seq, int64_t received_us,
-    size_t nth)
+show_event(
+    struct buf *b, struct str body, int64_t seq, int64_t received_us, size_t)
 {
-	(void)nth;
 	envelope_show(b, body, seq, received_us);
 	buf_addc(b, '\0');
 }

@@ -41,9 +41,8 @@ static struct {
 } w;
 
 static int
-begin(void **state)
+begin(void **)
 {
-	(void)state;
 	fixture_open(&w.f, STORE_SQLITE, NULL);
 	store_close(w.f.store);
 	w.f.store = NULL;
@@ -51,9 +50,8 @@ begin(void **state)
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	fixture_close(&w.f);
 	return 0;
 }
@@ -83,11 +81,10 @@ run(const char *line)
 }
 
 static void
-test_keys(void **state)
+test_keys(void **)
 {
 	char id[UUID_LEN + 1], line[128];
 
-	(void)state;
 	assert_int_equal(
 	    run("key|create|ci|--scopes|publish,read|--rate|5|--expires|90d"),
 	    EXIT_OK);
@@ -114,9 +111,8 @@ test_keys(void **state)
 }
 
 static void
-test_users(void **state)
+test_users(void **)
 {
-	(void)state;
 	assert_int_equal(run("user|add|ann|--generate"), EXIT_FAILED);
 	assert_non_null(strstr(w.err, "must be an admin"));
 	assert_int_equal(run("user|add|ann|--role|admin|--generate"), EXIT_OK);
@@ -137,7 +133,7 @@ test_users(void **state)
 
 /* Without a terminal the password is the first line of the input. */
 static void
-test_stdin(void **state)
+test_stdin(void **)
 {
 	static const struct {
 		const char *input;
@@ -152,7 +148,6 @@ test_stdin(void **state)
 	};
 	int was = dup(0);
 
-	(void)state;
 	assert_true(was >= 0);
 	assert_int_equal(run("user|add|ann|--role|admin|--generate"), EXIT_OK);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -173,7 +168,7 @@ test_stdin(void **state)
 }
 
 static void
-test_mistakes(void **state)
+test_mistakes(void **)
 {
 	static const struct {
 		const char *line, *says;
@@ -192,7 +187,6 @@ test_mistakes(void **state)
 	    {"user|remove|ann", "no user ann"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int status = run(rows[i].line);
 

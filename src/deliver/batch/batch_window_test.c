@@ -58,7 +58,7 @@ made(struct arena *a, const struct batch_window *w, size_t i,
 
 /* The payload example of 10.2.1, members and batchInfo to the letter. */
 static void
-test_child_batch(void **state)
+test_child_batch(void **)
 {
 	struct arena *a = arena_new(8 * MIB);
 	struct batch_window *w = batch_window_new(&BATCHED);
@@ -71,7 +71,6 @@ test_child_batch(void **state)
 	};
 	struct batch_made m;
 
-	(void)state;
 	assert_int_equal(batch_window_due(w), INT64_MAX);
 	for (size_t i = 0; i < 4; i++)
 		assert_true(batch_window_take(w, &ev[i]));
@@ -98,13 +97,12 @@ test_child_batch(void **state)
 
 /* One that is full ends at once; what comes is the next one's. */
 static void
-test_full(void **state)
+test_full(void **)
 {
 	struct arena *a = arena_new(8 * MIB);
 	struct batch_window *w = batch_window_new(&BATCHED);
 	struct batch_event ev;
 
-	(void)state;
 	for (int i = 1; i <= 100; i++) {
 		ev = child(a, "cmis.child_created", "f", i, 0);
 		assert_int_equal(batch_window_due(w) == 0, false);
@@ -119,14 +117,13 @@ test_full(void **state)
 }
 
 static void
-test_summary(void **state)
+test_summary(void **)
 {
 	struct arena *a = arena_new(64 * MIB);
 	struct batch_window *w = batch_window_new(&SUMMARY);
 	struct batch_event ev;
 	struct batch_made m;
 
-	(void)state;
 	for (int i = 1; i <= 3000; i++) {
 		ev = child(a,
 		    i % 3 ? "cmis.child_created" : "cmis.child_deleted", "f", i,
@@ -147,7 +144,7 @@ test_summary(void **state)
 
 /* All other events: the envelopes as they are. */
 static void
-test_plain(void **state)
+test_plain(void **)
 {
 	struct arena *a = arena_new(8 * MIB);
 	struct batch_window *w = batch_window_new(&BATCHED);
@@ -162,7 +159,6 @@ test_plain(void **state)
 	struct batch_made m;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(batch_event_read(a, &ev, &e), OK);
 	assert_true(batch_window_take(w, &ev));
 	assert_true(batch_window_take(w, &ev));
@@ -186,7 +182,7 @@ test_plain(void **state)
 
 /* Bounds end a window, and never make one that nobody can read. */
 static void
-test_bounds(void **state)
+test_bounds(void **)
 {
 	struct arena *a = arena_new(64 * MIB);
 	struct batch_window *w = batch_window_new(&BATCHED);
@@ -197,7 +193,6 @@ test_bounds(void **state)
 	struct err e;
 	int n = 0;
 
-	(void)state;
 	assert_non_null(big);
 	memset(big, 'x', BATCH_MEMBER_MAX + 1);
 	big[0] = big[BATCH_MEMBER_MAX - 1] = '"';
@@ -242,7 +237,7 @@ test_bounds(void **state)
 
 /* Where the folder and the object stand. */
 static void
-test_places(void **state)
+test_places(void **)
 {
 	static const struct {
 		const char *body, *folder, *object;
@@ -257,7 +252,6 @@ test_places(void **state)
 	};
 	struct arena *a = arena_new(1 * MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct batch_event ev = {
 		    .type = STR("cmis.child_created"),

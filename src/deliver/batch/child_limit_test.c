@@ -94,7 +94,7 @@ assert_rate(const struct seen *s, int folder, int64_t span, int64_t most)
 
 /* The scenarios: so many files in each of so many folders, within a span. */
 static void
-test_scenarios(void **state)
+test_scenarios(void **)
 {
 	static const struct {
 		const char *name;
@@ -123,7 +123,6 @@ test_scenarios(void **state)
 		1050, 0, 0, 550, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct child_limit *l = child_limit_new(&SEED);
 		struct seen *s = calloc(1, sizeof(*s));
@@ -166,14 +165,13 @@ test_scenarios(void **state)
 
 /* While it is open nothing of that folder goes; 5 minutes, then one summary. */
 static void
-test_open_and_closed_again(void **state)
+test_open_and_closed_again(void **)
 {
 	struct child_limit *l = child_limit_new(&SEED);
 	struct child_out out;
 	int64_t seq = 0;
 	int singles = 0;
 
-	(void)state;
 	for (int i = 0; i < 501; i++)
 		take(l, 1, CHILD_DELETED, ++seq, T0);
 	assert_false(child_limit_next(l, T0, &out)); /* nothing waits */
@@ -208,14 +206,13 @@ test_open_and_closed_again(void **state)
 
 /* A folder that may not send does not hold up another; each keeps its order. */
 static void
-test_order(void **state)
+test_order(void **)
 {
 	struct child_limit *l = child_limit_new(&SEED);
 	int64_t last[2] = {0, 0}, seq = 0, now = T0;
 	struct child_out out;
 	int sent[2] = {0, 0};
 
-	(void)state;
 	for (int i = 0; i < 200; i++)
 		take(l, 0, CHILD_CREATED, ++seq, T0);
 	for (int i = 0; i < 30; i++)
@@ -235,7 +232,7 @@ test_order(void **state)
 
 /* What is saved and loaded goes on as the other would. */
 static void
-test_saved(void **state)
+test_saved(void **)
 {
 	struct child_limit *a = child_limit_new(&SEED);
 	struct child_limit *b = child_limit_new(&SEED);
@@ -245,7 +242,6 @@ test_saved(void **state)
 	int64_t seq = 0, now = T0;
 	struct err e;
 
-	(void)state;
 	for (int i = 0; i < 501; i++)
 		take(a, 1, CHILD_CREATED, ++seq, T0);
 	for (int i = 0; i < 90; i++)
@@ -274,7 +270,7 @@ test_saved(void **state)
 }
 
 static void
-test_bad_state(void **state)
+test_bad_state(void **)
 {
 	static const char *const rows[] = {
 	    "",
@@ -284,7 +280,6 @@ test_bad_state(void **state)
 	    "{\"folders\":[],\"queue\":[1]}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct child_limit *l = child_limit_new(&SEED);
 		struct arena *a = arena_new(1 * MIB);
@@ -299,14 +294,13 @@ test_bad_state(void **state)
 
 /* Memory stays bounded, however many folders there are. */
 static void
-test_many_folders(void **state)
+test_many_folders(void **)
 {
 	struct child_limit *l = child_limit_new(&SEED);
 	struct child_out out;
 	struct buf b = BUF(CHILD_STATE_MAX);
 	int n = 0;
 
-	(void)state;
 	for (int i = 0; i < 3 * CHILD_FOLDERS_MAX; i++)
 		take(l, i, CHILD_CREATED, i + 1, T0);
 	child_limit_save(l, &b);
@@ -321,7 +315,7 @@ test_many_folders(void **state)
 }
 
 static void
-test_types(void **state)
+test_types(void **)
 {
 	static const struct {
 		const char *type;
@@ -336,7 +330,6 @@ test_types(void **state)
 	    {"", CHILD_TYPES},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_int_equal(
 		    child_type_of(str_of(rows[i].type)), rows[i].want);

@@ -7,7 +7,7 @@
 #include "deliver/core/core_test.h"
 
 static void
-breaker_opens_probes_and_closes(void **state)
+breaker_opens_probes_and_closes(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
@@ -17,7 +17,6 @@ breaker_opens_probes_and_closes(void **state)
 	int64_t opened = T0 + 8 * SEC, now;
 	struct core_seen seen;
 
-	(void)state;
 	s.breaker_fails = BREAKER_FAILURES;
 	core_sub(c, &s, T0);
 	fail_five(c, T0);
@@ -66,13 +65,12 @@ breaker_opens_probes_and_closes(void **state)
 }
 
 static void
-breaker_wants_two_keys(void **state)
+breaker_wants_two_keys(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
 	struct core_send x;
 
-	(void)state;
 	s.breaker_fails = BREAKER_FAILURES;
 	s.order = CORE_ORDER_KEY;
 	core_sub(c, &s, T0);
@@ -93,7 +91,7 @@ breaker_wants_two_keys(void **state)
 
 /* Each has its own terms; who gives up first opens it, for as long as it says. */
 static void
-breaker_has_terms_of_its_own(void **state)
+breaker_has_terms_of_its_own(void **)
 {
 	static const struct {
 		int fails, other_fails; /* of those who share it */
@@ -109,7 +107,6 @@ breaker_has_terms_of_its_own(void **state)
 	    {0, 0, 12, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct core *c = make(64);
 		struct core_sub a = terms(1), b = terms(2);
@@ -142,7 +139,7 @@ breaker_has_terms_of_its_own(void **state)
 
 /* A probe that fails before it is made leaves the breaker as it is. */
 static void
-breaker_stays_when_nothing_was_asked(void **state)
+breaker_stays_when_nothing_was_asked(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
@@ -150,7 +147,6 @@ breaker_stays_when_nothing_was_asked(void **state)
 	int64_t now = T0 + 8 * SEC + BREAKER_US;
 	struct core_send x;
 
-	(void)state;
 	s.breaker_fails = BREAKER_FAILURES;
 	core_sub(c, &s, T0);
 	fail_five(c, T0);

@@ -8,9 +8,8 @@
 #define REASON 21
 
 static void
-no_ev(void *ev)
+no_ev(void *)
 {
-	(void)ev;
 }
 
 static struct core *
@@ -80,7 +79,7 @@ store(struct core *c, int64_t now)
 
 /* Of entries that wait, with the first in flight: which are sent after it. */
 static void
-the_newest_is_sent(void **state)
+the_newest_is_sent(void **)
 {
 #define NO CORE_NO_RV
 	static const struct {
@@ -107,7 +106,6 @@ the_newest_is_sent(void **state)
 	    {CORE_ORDER_NONE, {{1, 9}, {1, 3}, {1, 4}, {1, 2}}, {3}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct core_sub o =
 		    terms(ROWS[i].order, ROWS[i].order == 0, true);
@@ -145,11 +143,10 @@ the_newest_is_sent(void **state)
 
 /* What waits for its next attempt keeps its time, and then yields. */
 static void
-a_retry_yields(void **state)
+a_retry_yields(void **)
 {
 	static const int ORDERS[] = {CORE_ORDER_KEY, CORE_ORDER_NONE};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ORDERS); i++) {
 		struct core_sub o = terms(ORDERS[i], false, true);
 		struct core *c = make(&o);
@@ -181,7 +178,7 @@ a_retry_yields(void **state)
 }
 
 static void
-what_is_asked_for_stays(void **state)
+what_is_asked_for_stays(void **)
 {
 	struct core_sub o = terms(CORE_ORDER_KEY, true, true);
 	struct core_row row = {
@@ -191,7 +188,6 @@ what_is_asked_for_stays(void **state)
 	struct core_send x;
 	struct item *it = NULL;
 
-	(void)state;
 	core_upto(c, 1);
 	core_requeue(c, &row, T0);
 	feed(c, 2, 1, 2);
@@ -217,13 +213,12 @@ what_is_asked_for_stays(void **state)
 }
 
 static void
-one_of_a_record_at_a_time(void **state)
+one_of_a_record_at_a_time(void **)
 {
 	struct core_sub o = terms(CORE_ORDER_NONE, true, false);
 	struct core *c = make(&o);
 	struct item *a = NULL, *b = NULL, *it = NULL;
 
-	(void)state;
 	feed(c, 1, 1, 1);
 	feed(c, 2, 1, 2);
 	feed(c, 3, 2, 1);
@@ -246,13 +241,12 @@ one_of_a_record_at_a_time(void **state)
 
 /* What was not sent uses up no rate, and says nothing of its endpoint. */
 static void
-a_drop_costs_nothing(void **state)
+a_drop_costs_nothing(void **)
 {
 	struct core_sub o = terms(CORE_ORDER_NONE, true, false);
 	struct core *c;
 	struct item *it = NULL;
 
-	(void)state;
 	o.rate_us = 10 * SEC;
 	c = make(&o);
 	for (int64_t seq = 1; seq <= 50; seq++)
@@ -270,14 +264,13 @@ a_drop_costs_nothing(void **state)
 
 /* Drops are bounded too: with many unwritten all wait, and none is lost. */
 static void
-drops_have_their_bound(void **state)
+drops_have_their_bound(void **)
 {
 	struct core_sub o = terms(CORE_ORDER_NONE, true, true);
 	struct core *c = make(&o);
 	struct item *first = NULL, *it = NULL;
 	struct core_count n;
 
-	(void)state;
 	feed(c, 1, 1, 1);
 	assert_int_equal(sent(c, T0, &first), 1);
 	for (int64_t seq = 2; seq <= UNFLUSHED_MAX + 100; seq++)

@@ -12,9 +12,8 @@
 #define LEASE (30 * SEC)
 
 static void
-no_ev(void *ev)
+no_ev(void *)
 {
-	(void)ev;
 }
 
 static const struct core_sub PULL = {
@@ -84,13 +83,12 @@ result(
 }
 
 static void
-nothing_without_demand(void **state)
+nothing_without_demand(void **)
 {
 	struct core *c = make();
 	struct core_send v[8];
 	struct core_count n;
 
-	(void)state;
 	for (int64_t i = 1; i <= 5; i++)
 		feed(c, i, (uint64_t)i);
 	assert_int_equal(take(c, 0, T0, v), 0);
@@ -105,12 +103,11 @@ nothing_without_demand(void **state)
 }
 
 static void
-one_of_a_key(void **state)
+one_of_a_key(void **)
 {
 	struct core *c = make();
 	struct core_send v[8];
 
-	(void)state;
 	feed(c, 1, 7);
 	feed(c, 2, 7);
 	assert_int_equal(take(c, 8, T0, v), 1);
@@ -122,12 +119,11 @@ one_of_a_key(void **state)
 }
 
 static void
-the_end_of_a_lease(void **state)
+the_end_of_a_lease(void **)
 {
 	struct core *c = make();
 	struct core_send v[8], x;
 
-	(void)state;
 	feed(c, 1, 7);
 	assert_int_equal(take(c, 1, T0, v), 1);
 	core_tick(c, T0 + LEASE - 1);
@@ -150,13 +146,12 @@ the_end_of_a_lease(void **state)
 }
 
 static void
-late_but_alone(void **state)
+late_but_alone(void **)
 {
 	struct core *c = make();
 	struct core_send v[8], x;
 	const struct core_changes *ch;
 
-	(void)state;
 	feed(c, 1, 7);
 	assert_int_equal(take(c, 1, T0, v), 1);
 	core_tick(c, T0 + LEASE);
@@ -174,13 +169,12 @@ late_but_alone(void **state)
 }
 
 static void
-extended(void **state)
+extended(void **)
 {
 	struct core *c = make();
 	struct core_send v[8], x;
 	const struct core_changes *ch;
 
-	(void)state;
 	feed(c, 1, 7);
 	assert_int_equal(take(c, 1, T0, v), 1);
 	core_extend(c, v[0].item, T0 + 2 * LEASE, T0 + SEC);
@@ -195,7 +189,7 @@ extended(void **state)
 
 /* As after a crash: the row is all there is. */
 static void
-a_lease_that_was_stored(void **state)
+a_lease_that_was_stored(void **)
 {
 	struct core *c = make();
 	struct core_row row = {.sub = 1,
@@ -207,7 +201,6 @@ a_lease_that_was_stored(void **state)
 	    .next_at = T0 + LEASE};
 	struct core_send v[8], x;
 
-	(void)state;
 	core_load_cursor(c, 10);
 	core_load_row(c, &(struct core_row){.sub = 1, .okey = 7, .seq = 5}, T0);
 	core_load_row(c, &row, T0);
@@ -243,21 +236,19 @@ backlog(uint64_t keys)
 }
 
 static void
-a_backlog_is_a_reader(void **state)
+a_backlog_is_a_reader(void **)
 {
-	(void)state;
 	backlog(50);
 	backlog(1); /* more than a lane may hold */
 }
 
 static void
-ended_with_leases(void **state)
+ended_with_leases(void **)
 {
 	struct core *c = make();
 	struct core_send v[8], x;
 	struct core_count n;
 
-	(void)state;
 	feed(c, 1, 7);
 	assert_int_equal(take(c, 1, T0, v), 1);
 	core_sub_end(c, 1);
@@ -271,13 +262,12 @@ ended_with_leases(void **state)
 
 /* Settled before a start, it is not read again when nobody fetches. */
 static void
-what_was_settled_is_not_read_again(void **state)
+what_was_settled_is_not_read_again(void **)
 {
 	int64_t late = T0 + 2 * DELIVER_WINDOW_US;
 	struct core *c = make();
 	struct core_read page;
 
-	(void)state;
 	core_load_settled(c, 1, 2, 0);
 	for (int64_t i = 1; i <= 3; i++)
 		feed(c, i, (uint64_t)i); /* dispatch is past it: forgotten */

@@ -230,14 +230,13 @@ env_number(const char *name, int64_t absent)
 #define PLANT_STEPS 12000
 
 static void
-invariants_hold(void **state)
+invariants_hold(void **)
 {
 	static struct sim s;
 	int64_t left = env_number("SIM_STEPS", 2 * (int64_t)RUN_STEPS);
 	uint64_t seed = (uint64_t)env_number("SIM_SEED", 1);
 	int64_t sends = 0, crashes = 0, acks = 0;
 
-	(void)state;
 	for (; left > 0; left -= RUN_STEPS, seed++) {
 		const char *broken = simulate(seed, RUN_STEPS, &s);
 

@@ -240,9 +240,8 @@ settled(struct sim *s, uint32_t sub, int64_t seq, int rep)
 
 /* A subscription's keys are its records; every third entry comes late. */
 static int64_t
-rv_of(const struct sim *s, uint32_t sub, int64_t seq)
+rv_of(const struct sim *, uint32_t sub, int64_t seq)
 {
-	(void)s;
 	if (sub == 8 || sub == 10)
 		return CORE_NO_RV;
 	return mix(11, (uint64_t)seq) % 3 == 0 ? seq - 15 : seq;

@@ -12,7 +12,7 @@
 
 /* How many may be in flight after so many answers: o fine, f failed. */
 static void
-concurrency_follows_results(void **state)
+concurrency_follows_results(void **)
 {
 	static const struct {
 		const char *answers;
@@ -29,7 +29,6 @@ concurrency_follows_results(void **state)
 	    {"ffffo", 2},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct core *c = make(64);
 		struct core_sub s = terms(1);
@@ -59,14 +58,13 @@ concurrency_follows_results(void **state)
 /* The fault of a key is not that of its endpoint. */
 /* What was never stored has details that nobody else frees. */
 static void
-unstored_details_are_freed(void **state)
+unstored_details_are_freed(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
 	struct core_result r = {.verdict = CORE_OK};
 	struct core_send x;
 
-	(void)state;
 	core_sub(c, &s, T0);
 	for (int64_t i = 1; i <= 2; i++) {
 		feed(c, 1, i, 0, T0);
@@ -80,14 +78,13 @@ unstored_details_are_freed(void **state)
 }
 
 static void
-the_sick_share_half_of_the_slots(void **state)
+the_sick_share_half_of_the_slots(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
 	struct core_send x;
 	int n = 0;
 
-	(void)state;
 	core_sub(c, &s, T0);
 	for (int64_t seq = 1; seq <= 60; seq++)
 		feed(c, 1, seq, 0, T0);
@@ -109,7 +106,7 @@ the_sick_share_half_of_the_slots(void **state)
 }
 
 static void
-an_endpoint_gets_its_rest(void **state)
+an_endpoint_gets_its_rest(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
@@ -121,7 +118,6 @@ an_endpoint_gets_its_rest(void **state)
 	struct core_endpoint stored;
 	struct core_send a, b;
 
-	(void)state;
 	core_sub(c, &s, T0);
 	for (int64_t seq = 1; seq <= 4; seq++)
 		feed(c, 1, seq, 0, T0);
@@ -153,7 +149,7 @@ an_endpoint_gets_its_rest(void **state)
 }
 
 static void
-a_lock_is_stored_before_the_send(void **state)
+a_lock_is_stored_before_the_send(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
@@ -161,7 +157,6 @@ a_lock_is_stored_before_the_send(void **state)
 	struct core_row row;
 	struct core_send x;
 
-	(void)state;
 	s.lock_us = 180 * SEC;
 	core_sub(c, &s, T0);
 	feed(c, 1, 1, 0, T0);
@@ -209,14 +204,13 @@ a_lock_is_stored_before_the_send(void **state)
 }
 
 static void
-a_dead_letter_holds_its_lane(void **state)
+a_dead_letter_holds_its_lane(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
 	struct core_row row = {.sub = 1, .okey = 5, .seq = 1};
 	struct core_send x;
 
-	(void)state;
 	s.order = CORE_ORDER_KEY;
 	s.block = true;
 	core_sub(c, &s, T0);
@@ -241,7 +235,7 @@ a_dead_letter_holds_its_lane(void **state)
 }
 
 static void
-a_dead_letter_may_be_requeued(void **state)
+a_dead_letter_may_be_requeued(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
@@ -249,7 +243,6 @@ a_dead_letter_may_be_requeued(void **state)
 	const struct core_changes *ch;
 	struct core_send x;
 
-	(void)state;
 	core_sub(c, &s, T0);
 	core_load_cursor(c, 5);
 	core_requeue(c, &row, T0);
@@ -268,7 +261,7 @@ a_dead_letter_may_be_requeued(void **state)
 }
 
 static void
-a_replay_reads_its_part_of_the_log(void **state)
+a_replay_reads_its_part_of_the_log(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
@@ -276,7 +269,6 @@ a_replay_reads_its_part_of_the_log(void **state)
 	const struct core_changes *ch;
 	struct core_read page;
 
-	(void)state;
 	core_sub(c, &s, T0);
 	core_load_cursor(c, 9);
 	core_replay(c, &rd, 10 * SEC);
@@ -310,12 +302,11 @@ a_replay_reads_its_part_of_the_log(void **state)
 }
 
 static void
-rates_hold_for_all_of_an_endpoint(void **state)
+rates_hold_for_all_of_an_endpoint(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
 
-	(void)state;
 	s.url_rate_us = SEC;
 	core_sub(c, &s, T0);
 	s.id = 2;
@@ -331,7 +322,7 @@ rates_hold_for_all_of_an_endpoint(void **state)
 
 /* Only what waits is skipped, and a start knows of it. */
 static void
-a_skip_is_remembered(void **state)
+a_skip_is_remembered(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1), other = terms(2);
@@ -339,7 +330,6 @@ a_skip_is_remembered(void **state)
 	struct core_reader rd;
 	struct core_row row;
 
-	(void)state;
 	core_sub(c, &s, T0);
 	core_sub(c, &other, T0);
 	feed(c, 2, 1, 0, T0); /* holds the cursor */
@@ -379,13 +369,12 @@ assert_why(struct core *c, uint32_t sub, int64_t seq, const char *want)
 }
 
 static void
-it_says_why_one_waits(void **state)
+it_says_why_one_waits(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
 	struct core_send x;
 
-	(void)state;
 	s.order = CORE_ORDER_KEY;
 	s.breaker_fails = BREAKER_FAILURES;
 	s.block = true;
@@ -460,12 +449,11 @@ show_cost(const char *what, uint32_t idle, int64_t events)
 }
 
 static void
-costs_are_shown(void **state)
+costs_are_shown(void **)
 {
 	const char *n = getenv("BENCH_EVENTS");
 	int64_t events = n ? strtoll(n, NULL, 10) : 20000;
 
-	(void)state;
 	show_cost("1 subscription", 0, events);
 	show_cost("100,000 more that stand still", 100000, events);
 }

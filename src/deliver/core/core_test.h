@@ -13,9 +13,8 @@
 #define T0         (1000 * SEC)
 
 static inline void
-no_ev(void *ev)
+no_ev(void *)
 {
-	(void)ev;
 }
 
 static inline struct core *

@@ -9,7 +9,7 @@
 #define S      ((int64_t)1000 * 1000)
 
 static void
-overruns(void **state)
+overruns(void **)
 {
 	static const struct {
 		const char *what;
@@ -24,7 +24,6 @@ overruns(void **state)
 	    {"one in five minutes", {1, 302, 603, 904, 1205}, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct strikes s = {.held = 0};
 
@@ -42,11 +41,10 @@ overruns(void **state)
 }
 
 static void
-failures(void **state)
+failures(void **)
 {
 	struct strikes s = {.held = 0};
 
-	(void)state;
 	for (int i = 1; i < STRIKE_FAILURES; i++)
 		assert_false(
 		    strikes_add(&s, REASON_FILTER_FAILED, S + i, WINDOW));
@@ -63,7 +61,7 @@ failures(void **state)
 }
 
 static void
-texts(void **state)
+texts(void **)
 {
 	static const struct {
 		enum reason r;
@@ -79,7 +77,6 @@ texts(void **state)
 		"its template failed over 100 events within 10 minutes"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		assert_string_equal(strikes_text(ROWS[i].r), ROWS[i].text);
 }

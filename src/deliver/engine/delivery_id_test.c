@@ -18,9 +18,8 @@ static const struct {
 };
 
 static void
-test_round_trip(void **state)
+test_round_trip(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS) + 100000; i++) {
 		bool row = i < COUNT_OF(ROWS);
 		int64_t seq = row ? ROWS[i].seq
@@ -41,7 +40,7 @@ test_round_trip(void **state)
 
 /* It is for good: ids that receivers have kept must stay theirs. */
 static void
-test_never_changes(void **state)
+test_never_changes(void **)
 {
 	static const char *const want[] = {
 	    "c316d810-7636-4c32-b3f9-e5d13cbe78a5",
@@ -50,7 +49,6 @@ test_never_changes(void **state)
 	    "494c3ffd-06bf-4cc0-bd59-1d7ddd56df76",
 	    "a969f296-d5f7-4e20-8608-5d103875aaf8"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		char text[UUID_LEN + 1];
 
@@ -63,7 +61,7 @@ test_never_changes(void **state)
 
 /* One bit off, another key, or any other UUID: not ours. */
 static void
-test_not_ours(void **state)
+test_not_ours(void **)
 {
 	struct delivery_id_key other = KEY;
 	struct uuid id = delivery_id_make(&KEY, 77, 5, 0);
@@ -72,7 +70,6 @@ test_not_ours(void **state)
 	uint32_t b = 9;
 	uint16_t r = 9;
 
-	(void)state;
 	for (int bit = 0; bit < 128; bit++) {
 		struct uuid u = id;
 
@@ -92,13 +89,12 @@ test_not_ours(void **state)
 /* Neighbours share nothing: each free bit is set half of the time, and half
  * of them change from one seq to the next. */
 static void
-test_looks_random(void **state)
+test_looks_random(void **)
 {
 	enum { N = 20000 };
 	unsigned ones[128] = {0}, changed = 0;
 	struct uuid last = delivery_id_make(&KEY, 0, 1, 0);
 
-	(void)state;
 	for (int i = 1; i <= N; i++) {
 		struct uuid u = delivery_id_make(&KEY, i, 1, 0);
 
@@ -123,7 +119,7 @@ test_looks_random(void **state)
 }
 
 static void
-test_cursors(void **state)
+test_cursors(void **)
 {
 	const struct delivery_cursor rows[] = {
 	    {1, 1, 0, 0},
@@ -133,7 +129,6 @@ test_cursors(void **state)
 	struct delivery_cursor c = {.seq = -1};
 	char text[DELIVERY_CURSOR_LEN + 1], other[DELIVERY_CURSOR_LEN + 1];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		delivery_cursor_make(&KEY, &rows[i], text);
 		assert_int_equal(strlen(text), DELIVERY_CURSOR_LEN);

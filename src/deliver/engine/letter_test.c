@@ -5,7 +5,7 @@
 #include "base/test.h"
 
 static void
-test_named(void **state)
+test_named(void **)
 {
 	static const struct {
 		const char *attrs;
@@ -22,7 +22,6 @@ test_named(void **state)
 	    {"{\"ancestors\":[7]}", 0, {0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct letter l = {.attrs = str_of(rows[i].attrs)};
 		size_t at = 0, n = 0;

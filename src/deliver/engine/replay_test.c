@@ -8,7 +8,7 @@
 
 /* A page and the time between two of them make the rate. */
 static void
-test_rate(void **state)
+test_rate(void **)
 {
 	static const struct {
 		int64_t rate;
@@ -25,7 +25,6 @@ test_rate(void **state)
 	    {REPLAY_RATE_MAX, READ_PAGE_MAX, 2560},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		assert_int_equal(replay_chunk(ROWS[i].rate), ROWS[i].chunk);
 		assert_int_equal(
@@ -34,7 +33,7 @@ test_rate(void **state)
 }
 
 static void
-test_types(void **state)
+test_types(void **)
 {
 	static const struct {
 		const char *types, *type;
@@ -48,7 +47,6 @@ test_types(void **state)
 	    {"[\"A\",\"fam.*\"]", "family", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str types = ROWS[i].types ? str_of(ROWS[i].types)
 						 : (struct str){.p = NULL};

@@ -28,7 +28,7 @@ hand(struct stale *t, const struct core_rec *rec, int64_t rv,
 }
 
 static void
-older_is_stale(void **state)
+older_is_stale(void **)
 {
 	static const struct {
 		int64_t last, rv;
@@ -39,7 +39,6 @@ older_is_stale(void **state)
 	    {-5, -6, STALE_DROP}, /* before 1970 */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct stale *t = stale_new();
 
@@ -53,14 +52,13 @@ older_is_stale(void **state)
 }
 
 static void
-who_is_not_asked(void **state)
+who_is_not_asked(void **)
 {
 	struct stale *t = stale_new();
 	struct core_send replay = {.row.sub = 7, .row.rep = 1};
 	struct core_send asked = {.row.sub = 7, .row.asked = true};
 	struct core_send other = {.row.sub = 8};
 
-	(void)state;
 	stale_learn(t, 7, &REC, 9);
 	assert_int_equal(look(t, &REC, 1), STALE_DROP);
 	assert_int_equal(stale_look(t, &replay, &REC, 1), STALE_SEND);
@@ -72,12 +70,11 @@ who_is_not_asked(void **state)
 }
 
 static void
-what_was_handed_over_counts(void **state)
+what_was_handed_over_counts(void **)
 {
 	struct stale *t = stale_new();
 	struct core_attempt a;
 
-	(void)state;
 	/* By a replay, say: the store may know of a newer one. */
 	hand(t, &REC, 5, &a);
 	assert_true(
@@ -100,12 +97,11 @@ what_was_handed_over_counts(void **state)
 }
 
 static void
-unwritten_ones_stay(void **state)
+unwritten_ones_stay(void **)
 {
 	struct stale *t = stale_new();
 	struct core_attempt a;
 
-	(void)state;
 	stale_learn(t, 7, &REC, CORE_NO_RV);
 	hand(t, &REC, 5, &a);
 	for (uint64_t i = 0; i < 2 * VERSIONS_MAX; i++)

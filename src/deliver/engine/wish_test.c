@@ -31,7 +31,7 @@ wish_of(const struct presets *ps, const char *preset, const char *more)
 
 /* A copy of a preset under another name makes the same of a subscription. */
 static void
-test_copies(void **state)
+test_copies(void **)
 {
 	static const char *const more[] = {"",
 	    ",\"batch\":{\"mode\":\"batched\"}",
@@ -42,7 +42,6 @@ test_copies(void **state)
 	size_t at = 0, n = 0;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_init(&conf, &e), OK);
 	ps = presets_load(&conf);
 	while ((p = presets_each(ps, &at)))
@@ -73,7 +72,7 @@ test_copies(void **state)
 }
 
 static void
-test_kinds(void **state)
+test_kinds(void **)
 {
 	static const struct {
 		const char *preset, *more;
@@ -98,7 +97,6 @@ test_kinds(void **state)
 	struct conf conf;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(conf_init(&conf, &e), OK);
 	ps = presets_load(&conf);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {

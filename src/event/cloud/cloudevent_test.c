@@ -29,17 +29,15 @@ static struct arena *arena;
 static struct err e;
 
 static int
-begin(void **state)
+begin(void **)
 {
-	(void)state;
 	arena = arena_new(4 * MIB);
 	return arena ? 0 : -1;
 }
 
 static int
-end(void **state)
+end(void **)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }
@@ -72,7 +70,7 @@ structured(const char *in, const struct uuid *tenant, struct str *ret)
 }
 
 static void
-test_structured(void **state)
+test_structured(void **)
 {
 	static const struct {
 		const char *in, *out;
@@ -127,7 +125,6 @@ test_structured(void **state)
 		    "\"" EVENT "\"", "", "{}")},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct str got;
 
@@ -140,7 +137,7 @@ test_structured(void **state)
 }
 
 static void
-test_refused(void **state)
+test_refused(void **)
 {
 	static const struct {
 		const char *in, *at, *why;
@@ -191,7 +188,6 @@ test_refused(void **state)
 		"/type", "type must not begin with ops."},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct str got;
 
@@ -203,7 +199,7 @@ test_refused(void **state)
 
 /* An id that is none of ours: the same for the same source, and kept. */
 static void
-test_derived(void **state)
+test_derived(void **)
 {
 	static const char *const IN[] = {
 	    "{\"specversion\":\"1.0\",\"id\":\"A-1\",\"source\":\"/shop\","
@@ -216,7 +212,6 @@ test_derived(void **state)
 	struct uuid tenant, ids[COUNT_OF(IN)];
 	struct str got, again;
 
-	(void)state;
 	assert_true(uuid_parse(STR(TENANT), &tenant));
 	for (size_t i = 0; i < COUNT_OF(IN); i++) {
 		struct json *j = NULL;
@@ -267,7 +262,7 @@ binary(
 }
 
 static void
-test_binary(void **state)
+test_binary(void **)
 {
 	static const struct {
 		struct str_pair extra[2];
@@ -310,7 +305,6 @@ test_binary(void **state)
 	    {{CE("x", "")}, 0, "[1]", NULL, "", "must be an object"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct str got;
 		int rc = binary(T[i].extra, T[i].n, T[i].body, &got);
@@ -328,7 +322,7 @@ test_binary(void **state)
 }
 
 static void
-test_blame(void **state)
+test_blame(void **)
 {
 	static const struct {
 		const char *at, *text;
@@ -345,7 +339,6 @@ test_blame(void **state)
 	    {"", "an event", false, "", "an event"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		(void)err_at(&e, ERR_INVALID, T[i].at, "%s", T[i].text);
 		cloudevent_blame(&e, T[i].binary);

@@ -28,9 +28,8 @@ static const struct {
 };
 
 static void
-test_absent_is_true(void **state)
+test_absent_is_true(void **)
 {
-	(void)state;
 	for (size_t t = 0; t < COUNT_OF(T); t++) {
 		struct bloom *b = bloom_new(T[t].bytes);
 		size_t wrong = 0;

@@ -81,7 +81,7 @@ all_there(struct ids *x, struct db *db, int64_t from, int64_t last)
 
 /* Many times what memory holds, found wherever it is, also after a restart. */
 static void
-test_all_are_found(void **state)
+test_all_are_found(void **)
 {
 	enum { BATCH = 700 };
 	/* The table begins one piece, which is merged, and ends another. */
@@ -93,7 +93,6 @@ test_all_are_found(void **state)
 	struct err e = {0};
 	size_t most = 0;
 
-	(void)state;
 	db = begin(&f);
 	for (int64_t seq = from; seq < last;) {
 		assert_int_equal(db_begin(db, &e), OK);
@@ -125,7 +124,7 @@ test_all_are_found(void **state)
 
 /* While a larger filter is filled the smaller one serves: none is missed. */
 static void
-test_filter_grows(void **state)
+test_filter_grows(void **)
 {
 	enum { BATCH = COMMIT_BATCH_MAX };
 	const int64_t last = IDS_BLOOM_MIN / 2 + 10 * IDS_FRESH_MAX;
@@ -134,7 +133,6 @@ test_filter_grows(void **state)
 	struct db *db;
 	struct err e = {0};
 
-	(void)state;
 	db = begin(&f);
 	assert_int_equal(db_begin(db, &e), OK);
 	insert(db, 1);
@@ -166,14 +164,13 @@ write_slice(struct ids *x, struct db *db)
 
 /* A run is written in slices, for as many as are put meanwhile. */
 static void
-test_slices(void **state)
+test_slices(void **)
 {
 	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db;
 	int64_t seq = 0;
 
-	(void)state;
 	db = begin(&f);
 	while (seq < IDS_FRESH_MAX) {
 		++seq;
@@ -198,7 +195,7 @@ test_slices(void **state)
 
 /* Without what it derived it reads all of the log again, at its start. */
 static void
-test_made_anew(void **state)
+test_made_anew(void **)
 {
 	const int64_t from = (INT64_C(3) << 21) - IDS_FRESH_MAX - 77;
 	const int64_t last = from + IDS_FRESH_MAX * 3;
@@ -207,7 +204,6 @@ test_made_anew(void **state)
 	struct db *db;
 	struct err e = {0};
 
-	(void)state;
 	db = begin(&f);
 	assert_int_equal(db_begin(db, &e), OK);
 	for (int64_t seq = from + 1; seq <= last; seq++)
@@ -224,7 +220,7 @@ test_made_anew(void **state)
 }
 
 static void
-test_undo(void **state)
+test_undo(void **)
 {
 	struct rows *rows = NULL;
 	char upto[16];
@@ -233,7 +229,6 @@ test_undo(void **state)
 	struct db *db;
 	struct err e = {0};
 
-	(void)state;
 	db = begin(&f);
 	for (int64_t seq = 1; seq <= 100; seq++)
 		ids_put(x, h_of(seq), seq);
@@ -282,7 +277,7 @@ count_rows(struct db *db, int64_t first, int64_t *ret_from, int64_t *ret_all)
 
 /* What is below the log's first seq goes by whole pieces, in steps. */
 static void
-test_retained(void **state)
+test_retained(void **)
 {
 	const int64_t edge = INT64_C(1) << 21;
 	const int64_t from = edge - 2 * IDS_FRESH_MAX;
@@ -293,7 +288,6 @@ test_retained(void **state)
 	struct db *db;
 	struct err e = {0};
 
-	(void)state;
 	db = begin(&f);
 	assert_int_equal(db_begin(db, &e), OK);
 	for (int64_t seq = from; seq < last; seq++)
@@ -320,7 +314,7 @@ test_retained(void **state)
 /* A slice that was rolled back is written again, and one that was written
  * before a crash is no trouble. */
 static void
-test_slice_again(void **state)
+test_slice_again(void **)
 {
 	struct fixture f;
 	struct ids *x = ids_new();
@@ -328,7 +322,6 @@ test_slice_again(void **state)
 	struct err e = {0};
 	int64_t seq = 0, kept, all;
 
-	(void)state;
 	db = begin(&f);
 	assert_int_equal(db_begin(db, &e), OK);
 	while (seq < IDS_FRESH_MAX + IDS_SLICE_MIN)
@@ -357,7 +350,7 @@ test_slice_again(void **state)
 
 /* Colliding hashes are told apart by the caller, up to a bound. */
 static void
-test_same_hash(void **state)
+test_same_hash(void **)
 {
 	struct fixture f;
 	struct ids *x = ids_new();
@@ -365,7 +358,6 @@ test_same_hash(void **state)
 	int64_t seqs[IDS_SAME_MAX];
 	struct err e = {0};
 
-	(void)state;
 	db = begin(&f);
 	for (int64_t seq = 1; seq <= IDS_SAME_MAX; seq++)
 		ids_put(x, 7, seq);

@@ -20,9 +20,8 @@ script(struct peer *p)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	server.script = script;
 	script_start(&server);
 	guard = test_guard("127.0.0.0/8", false);
@@ -30,9 +29,8 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	script_stop(&server);
 	guard_free(guard);
 	return 0;
@@ -123,7 +121,7 @@ post(void *arg)
 
 /* Posted by many, each is run, and sends follow one another. */
 static void
-test_many(void **state)
+test_many(void **)
 {
 	static struct poster posters[THREADS];
 	struct thread *threads[THREADS];
@@ -131,7 +129,6 @@ test_many(void **state)
 	int64_t until = clock_mono_ms() + 30000;
 	struct err e;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++) {
 		posters[i].caller = c;
 		assert_int_equal(
@@ -154,12 +151,11 @@ test_many(void **state)
 
 /* Whoever waits when it is stopped is told; whoever comes later is refused. */
 static void
-test_stop(void **state)
+test_stop(void **)
 {
 	struct errand waits, late;
 	struct caller *c = start();
 
-	(void)state;
 	prepare(&waits, "/silent", 1);
 	prepare(&late, "/silent", 1);
 	assert_true(caller_post(c, &waits.call));

@@ -140,7 +140,7 @@ client_cancel(struct client *c, struct client_send *s)
 /* ---- the loop ---- */
 
 static int
-on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+on_socket(CURL *, curl_socket_t fd, int what, void *arg, void *known)
 {
 	struct client *c = arg;
 	struct epoll_event ev = {
@@ -149,7 +149,6 @@ on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 	    .data.u64 = (uint64_t)TAG_CURL << 32 | (uint32_t)fd,
 	};
 
-	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
 		(void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		return 0;
@@ -164,11 +163,10 @@ on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 }
 
 static int
-on_timer(CURLM *multi, long timeout_ms, void *arg)
+on_timer(CURLM *, long timeout_ms, void *arg)
 {
 	struct client *c = arg;
 
-	(void)multi;
 	c->curl_due_us =
 	    timeout_ms < 0 ? -1 : clock_mono_us() + timeout_ms * US_PER_MS;
 	return 0;

@@ -13,9 +13,8 @@ script(struct peer *p)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	guard = test_guard("127.0.0.0/8,::1/128", false);
 	dns_start();
 	server.script = script;
@@ -24,9 +23,8 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	script_stop(&server);
 	dns_stop();
 	guard_free(guard);
@@ -45,7 +43,7 @@ url_to(struct trial *t, const char *host)
 /* ---- tests ---- */
 
 static void
-test_names(void **state)
+test_names(void **)
 {
 	static const struct {
 		const char *answers;
@@ -80,7 +78,6 @@ test_names(void **state)
 		"must use https"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct client *c = test_client(guard);
 		struct trial t;
@@ -112,13 +109,12 @@ test_names(void **state)
 /* The name turns to a private address between two attempts, and the second is
  * refused although the connection of the first is still open. */
 static void
-test_rebinding(void **state)
+test_rebinding(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t;
 	int before = atomic_load(&server.requests);
 
-	(void)state;
 	atomic_store(&dns.answer, "127.0.0.1");
 	atomic_store(&dns.asked, 0);
 	url_to(&t, "rebind.example");
@@ -145,13 +141,12 @@ test_rebinding(void **state)
 /* A name server that says nothing; who asks for the same shares the wait, and
  * total_ms counts while waiting. */
 static void
-test_dns_silent(void **state)
+test_dns_silent(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t[3];
 	int64_t began = clock_mono_ms();
 
-	(void)state;
 	atomic_store(&dns.answer, NULL);
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		url_to(&t[i], "silent.example");
@@ -179,12 +174,11 @@ test_dns_silent(void **state)
 
 /* More names than are remembered: the oldest is asked for again. */
 static void
-test_many_names(void **state)
+test_many_names(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t;
 
-	(void)state;
 	atomic_store(&dns.answer, "10.0.0.1");
 	atomic_store(&dns.asked, 0);
 	for (int i = 0; i < RESOLVE_CACHE_MAX + 10; i++) {
@@ -204,12 +198,11 @@ test_many_names(void **state)
 
 /* /etc/hosts. */
 static void
-test_hosts_file(void **state)
+test_hosts_file(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t;
 
-	(void)state;
 	url_to(&t, "localhost");
 	trial_run(c, &t);
 	if (t.got.result != CLIENT_ANSWERED)

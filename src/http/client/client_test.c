@@ -99,9 +99,8 @@ script(struct peer *p)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	guard = test_guard("127.0.0.0/8,::1/128", false);
 	dns_start();
 	server.script = script;
@@ -110,9 +109,8 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	script_stop(&server);
 	dns_stop();
 	guard_free(guard);
@@ -132,7 +130,7 @@ url_to(struct trial *t, enum method m, const char *host, const char *path)
 /* ---- tests ---- */
 
 static void
-test_answers(void **state)
+test_answers(void **)
 {
 	static const struct {
 		const char *path;
@@ -159,7 +157,6 @@ test_answers(void **state)
 	};
 	struct client *c = test_client(guard);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct trial t;
 
@@ -185,7 +182,7 @@ test_answers(void **state)
 /* ---- refused before anything is sent ---- */
 
 static void
-test_refused(void **state)
+test_refused(void **)
 {
 	static const struct {
 		const char *url, *why;
@@ -216,7 +213,6 @@ test_refused(void **state)
 	int before = atomic_load(&server.requests);
 	struct trial t;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(URLS); i++) {
 		trial_init(&t, POST, URLS[i].url);
 		trial_run(c, &t);
@@ -239,7 +235,7 @@ test_refused(void **state)
 /* Whatever libcurl takes a host for, its socket is judged: here it is given
  * spellings that our own parser would never let through to it. */
 static void
-test_last_line(void **state)
+test_last_line(void **)
 {
 	static const char *const HOSTS[] = {"127.0.0.1", "2130706433", "0x7f.1",
 	    "0177.0.0.01", "127.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"};
@@ -247,7 +243,6 @@ test_last_line(void **state)
 	struct client *c = test_client(strict);
 	int before = atomic_load(&server.connections);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(HOSTS); i++) {
 		struct client_xfer *x;
 		struct trial t;
@@ -268,7 +263,7 @@ test_last_line(void **state)
 /* ---- what is sent ---- */
 
 static void
-test_methods(void **state)
+test_methods(void **)
 {
 	static const struct {
 		enum method method;
@@ -289,7 +284,6 @@ test_methods(void **state)
 	struct client *c = test_client(guard);
 	int before = atomic_load(&server.connections);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct trial t;
 
@@ -311,7 +305,7 @@ test_methods(void **state)
 }
 
 static void
-test_headers(void **state)
+test_headers(void **)
 {
 	static const struct client_header H[] = {
 	    {STR("Content-Type"), STR("application/json")},
@@ -324,7 +318,6 @@ test_headers(void **state)
 	struct client *c = test_client(guard);
 	struct trial t;
 
-	(void)state;
 	url_to(&t, POST, "127.0.0.1", "/x");
 	t.send.headers = H;
 	t.send.n_headers = COUNT_OF(H);
@@ -355,13 +348,12 @@ test_headers(void **state)
 }
 
 static void
-test_bounds(void **state)
+test_bounds(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t;
 	int64_t began;
 
-	(void)state;
 	/* More than is kept, less than is read: the connection survives. */
 	url_to(&t, POST, "127.0.0.1", "/x");
 	t.send.keep_max = 4;
@@ -397,12 +389,11 @@ test_bounds(void **state)
 
 /* Nobody listens there. */
 static void
-test_connect_refused(void **state)
+test_connect_refused(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t;
 
-	(void)state;
 	trial_init(&t, POST, "http://127.0.0.1:1/");
 	trial_run(c, &t);
 	assert_int_equal(t.got.result, CLIENT_CONNECT);
@@ -413,13 +404,12 @@ test_connect_refused(void **state)
 /* ---- many at once, and their ends ---- */
 
 static void
-test_many(void **state)
+test_many(void **)
 {
 	static struct trial t[40];
 	struct client *c = test_client(guard);
 	int ended = 0;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		url_to(&t[i], POST, i % 2 ? "127.0.0.1" : "localhost",
 		    i % 4 == 3 ? "/silent" : "/x");
@@ -444,12 +434,11 @@ test_many(void **state)
 }
 
 static void
-test_cancel(void **state)
+test_cancel(void **)
 {
 	struct client *c = test_client(guard);
 	struct trial t, u, v;
 
-	(void)state;
 	atomic_store(&dns.answer, NULL);
 	/* While it runs, while its name is resolved, after it was refused. */
 	url_to(&t, POST, "127.0.0.1", "/silent");
@@ -496,11 +485,10 @@ start_again(struct client_send *s, const struct client_answer *a)
 }
 
 static void
-test_again(void **state)
+test_again(void **)
 {
 	struct trial t;
 
-	(void)state;
 	again.c = test_client(guard);
 	url_to(&again.other, POST, "127.0.0.1", "/silent");
 	client_start(again.c, &again.other.send);
@@ -523,13 +511,12 @@ wake_soon(void *arg)
 }
 
 static void
-test_wake(void **state)
+test_wake(void **)
 {
 	struct client *c = test_client(guard);
 	int64_t began = clock_mono_ms();
 	pthread_t t;
 
-	(void)state;
 	assert_int_equal(client_wait(c, 0), 0);
 	assert_int_equal(client_wait(c, 30), 0);
 	assert_true(clock_mono_ms() - began >= 29);
@@ -545,7 +532,7 @@ test_wake(void **state)
 /* ---- Retry-After ---- */
 
 static void
-test_retry_after(void **state)
+test_retry_after(void **)
 {
 	/* 1994-11-06T08:49:37Z */
 	static const int64_t NOW = INT64_C(784111777) * US_PER_S;
@@ -574,7 +561,6 @@ test_retry_after(void **state)
 		-1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		int64_t ms = client_retry_after_ms(str_of(T[i].value), NOW);
 

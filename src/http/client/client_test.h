@@ -283,11 +283,10 @@ dns_answer(struct str q, struct buf *b)
 }
 
 MAYBE void *
-dns_run(void *arg)
+dns_run(void *)
 {
 	struct buf b = BUF(4096);
 
-	(void)arg;
 	while (!atomic_load(&dns.stop)) {
 		struct pollfd pf = {.fd = dns.fd, .events = POLLIN};
 		struct sockaddr_in from;

@@ -95,13 +95,12 @@ say(struct peer *p)
 
 /* Notes what is offered, and takes HTTP/1.1. */
 static int
-alpn(SSL *ssl, const unsigned char **out, unsigned char *n_out,
+alpn(SSL *, const unsigned char **out, unsigned char *n_out,
     const unsigned char *in, unsigned n_in, void *arg)
 {
 	struct script_server *s = arg;
 	size_t n = 0;
 
-	(void)ssl;
 	for (unsigned i = 0; i < n_in && n < 100; i += 1U + in[i])
 		n += (size_t)snprintf(s->seen + n, sizeof(s->seen) - n, "%.*s ",
 		    in[i], (const char *)in + i + 1);
@@ -186,9 +185,8 @@ proxy_script(struct peer *p)
 }
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	guard = test_guard("127.0.0.0/8", false);
 	dns_start();
 	atomic_store(&dns.answer, "127.0.0.1");
@@ -207,9 +205,8 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	script_stop(&proxy);
 	tls_stop(&old);
 	tls_stop(&mutual);
@@ -238,7 +235,7 @@ url_to(struct trial *t, const char *scheme, const char *host,
 /* ---- tests ---- */
 
 static void
-test_tls(void **state)
+test_tls(void **)
 {
 	static const struct {
 		const char *host;
@@ -257,7 +254,6 @@ test_tls(void **state)
 	};
 	struct client *c = test_client(guard);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct trial t;
 
@@ -279,14 +275,13 @@ test_tls(void **state)
 }
 
 static void
-test_mutual(void **state)
+test_mutual(void **)
 {
 	struct client *c = test_client(guard);
 	int before = atomic_load(&mutual.requests);
 	int connections = atomic_load(&mutual.connections);
 	struct trial t;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		url_to(&t, "https", "127.0.0.1", &mutual);
 		t.send.tls_cert_pem = visitor.cert_pem;
@@ -333,7 +328,7 @@ proxied_client(bool resolves)
 }
 
 static void
-test_proxy(void **state)
+test_proxy(void **)
 {
 	static const struct client_header SECRET = {
 	    STR("Authorization"), STR("Bearer s3cret")};
@@ -341,7 +336,6 @@ test_proxy(void **state)
 	char at[64], want[64];
 	struct trial t;
 
-	(void)state;
 	(void)snprintf(at, sizeof(at), "http://127.0.0.1:%d", proxy.port);
 	/* The proxy is asked for the address that was judged, and learns
 	 * nothing of the request. */
@@ -390,14 +384,13 @@ test_proxy(void **state)
 
 /* The guard is there with a proxy too. */
 static void
-test_proxy_guard(void **state)
+test_proxy_guard(void **)
 {
 	struct client *c = proxied_client(false), *d = proxied_client(true);
 	int before = atomic_load(&proxy.connections);
 	char at[64], want[64];
 	struct trial t;
 
-	(void)state;
 	(void)snprintf(at, sizeof(at), "http://127.0.0.1:%d", proxy.port);
 	atomic_store(&dns.answer, "10.0.0.1");
 	trial_init(&t, POST, "https://private.example/");
@@ -481,7 +474,7 @@ start_nghttpd(const char *dir, struct script_server *at)
 }
 
 static void
-test_http2(void **state)
+test_http2(void **)
 {
 	static struct trial t[20];
 	char dir[] = "/tmp/hikyaku-h2-XXXXXX", path[64];
@@ -490,7 +483,6 @@ test_http2(void **state)
 	pid_t child;
 	int before;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	child = start_nghttpd(dir, &at);
 	for (int i = 0; i < 100; i++) {
@@ -532,13 +524,12 @@ test_http2(void **state)
 
 /* What the environment says of proxies is not heard. */
 static void
-test_no_environment(void **state)
+test_no_environment(void **)
 {
 	struct client *c;
 	char at[64];
 	struct trial t;
 
-	(void)state;
 	(void)snprintf(at, sizeof(at), "http://127.0.0.1:%d", proxy.port);
 	(void)setenv("http_proxy", at, 1);
 	(void)setenv("ALL_PROXY", at, 1);

@@ -96,11 +96,10 @@ xfer_judge(
 /* The last line of defence: what is about to be connected, whoever parsed or
  * resolved it. */
 static curl_socket_t
-open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+open_socket(void *arg, curlsocktype, struct curl_sockaddr *a)
 {
 	struct client_xfer *x = arg;
 
-	(void)purpose;
 	if (!x->send->proxy && xfer_judge(x, &a->addr, &x->refusal) < 0) {
 		x->refused = true;
 		return CURL_SOCKET_BAD;

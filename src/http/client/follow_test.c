@@ -26,9 +26,8 @@ static const struct {
 };
 
 static void
-test_resolve(void **state)
+test_resolve(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		char got[URL_TEXT_MAX];
 		struct url u;
@@ -43,14 +42,13 @@ test_resolve(void **state)
 }
 
 static void
-test_resolve_long(void **state)
+test_resolve_long(void **)
 {
 	static char ref[URL_TEXT_MAX + 10];
 	char got[URL_TEXT_MAX];
 	struct url u;
 	struct err e;
 
-	(void)state;
 	memset(ref, 'a', sizeof(ref));
 	assert_int_equal(url_parse(STR("http://a.example/"), &u, &e), OK);
 	assert_int_equal(
@@ -62,13 +60,12 @@ test_resolve_long(void **state)
 }
 
 static void
-test_header(void **state)
+test_header(void **)
 {
 	struct str head =
 	    STR("HTTP/1.1 200 OK\r\nETag: \"a:b\"\r\netag:  x \r\n"
 		"Empty:\r\nBroken\r\n\r\n");
 
-	(void)state;
 	assert_str(follow_header(head, "ETag"), "x");
 	assert_str(follow_header(head, "empty"), "");
 	assert_null(follow_header(head, "Broken").p);

@@ -188,13 +188,12 @@ static const struct {
 };
 
 static void
-test_addrs(void **state)
+test_addrs(void **)
 {
 	struct guard *g = made((struct setting[]){{NULL, NULL}});
 	struct sockaddr un = {.sa_family = AF_UNIX};
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ADDRS); i++) {
 		union addr a = addr(ADDRS[i].addr);
 		int rc = guard_addr(g, &a.sa, &e);
@@ -210,7 +209,7 @@ test_addrs(void **state)
 }
 
 static void
-test_allow_private(void **state)
+test_allow_private(void **)
 {
 	static const struct {
 		const char *addr;
@@ -234,7 +233,6 @@ test_allow_private(void **state)
 	    {NULL, NULL}});
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		union addr a = addr(T[i].addr);
 
@@ -321,9 +319,8 @@ static const struct {
 };
 
 static void
-test_urls(void **state)
+test_urls(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(URLS); i++) {
 		struct guard *g = made(URLS[i].s);
 		struct err e;
@@ -339,7 +336,7 @@ test_urls(void **state)
 
 /* What a name leads to decides whether http may be spoken. */
 static void
-test_connect(void **state)
+test_connect(void **)
 {
 	static const struct {
 		enum guard_use use;
@@ -359,7 +356,6 @@ test_connect(void **state)
 	    made((struct setting[]){{PRIVATE, "10.0.0.0/8"}, {NULL, NULL}});
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		union addr a = addr(T[i].addr);
 		int rc = guard_connect(g, T[i].use, T[i].https, &a.sa, &e);
@@ -371,7 +367,7 @@ test_connect(void **state)
 }
 
 static void
-test_settings(void **state)
+test_settings(void **)
 {
 	static const struct {
 		struct setting s[2];
@@ -394,7 +390,6 @@ test_settings(void **state)
 	    {{{DENY, "a.example:443"}}, "neither a host nor"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct guard *g = NULL;
 		struct err e = {0};

@@ -49,9 +49,8 @@ static struct oauth_conf conf;
 static char url[64];
 
 static int
-setup(void **state)
+setup(void **)
 {
-	(void)state;
 	guard = test_guard("127.0.0.0/8", false);
 	dns_start();
 	server.script = script;
@@ -73,9 +72,8 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	client_free(client);
 	oauth_free(oauth);
 	script_stop(&server);
@@ -108,11 +106,10 @@ requests(void)
 
 /* One fetch for all who ask, then from memory, then early again. */
 static void
-test_life(void **state)
+test_life(void **)
 {
 	static struct asked a[20], b;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(a); i++)
 		get(&a[i], 1000);
 	assert_int_equal(a[0].done, 0);
@@ -153,11 +150,10 @@ test_life(void **state)
 
 /* Each of the four makes another token. */
 static void
-test_names(void **state)
+test_names(void **)
 {
 	struct asked a;
 
-	(void)state;
 	get(&a, 0);
 	run();
 	assert_string_equal(a.token, "t1");
@@ -192,12 +188,11 @@ test_names(void **state)
 
 /* More tokens than are remembered: what ends first is fetched again. */
 static void
-test_many(void **state)
+test_many(void **)
 {
 	char scope[16];
 	struct asked a;
 
-	(void)state;
 	for (int i = 0; i < OAUTH_TOKENS_MAX + 5; i++) {
 		(void)snprintf(scope, sizeof(scope), "s%d", i);
 		conf.scope = str_of(scope);
@@ -216,7 +211,7 @@ test_many(void **state)
 }
 
 static void
-test_failures(void **state)
+test_failures(void **)
 {
 	static const struct {
 		const char *status, *reply;
@@ -248,7 +243,6 @@ test_failures(void **state)
 	};
 	int64_t now = 1000;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct asked a, b;
 		int before = requests();
@@ -272,11 +266,10 @@ test_failures(void **state)
 
 /* The guard is asked for tokens too; the client's end ends who asks. */
 static void
-test_ends(void **state)
+test_ends(void **)
 {
 	struct asked a, b;
 
-	(void)state;
 	conf.token_url = STR("https://10.0.0.1/token");
 	get(&a, 0);
 	run();

@@ -128,11 +128,10 @@ name_take(struct name *n, const struct ares_addrinfo *info)
 }
 
 static void
-name_answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
+name_answered(void *arg, int status, int, struct ares_addrinfo *info)
 {
 	struct name *n = arg;
 
-	(void)timeouts;
 	n->asking = false;
 	if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED)
 		return; /* the resolver goes, and n with it */

@@ -134,13 +134,12 @@ take_target(struct conn *c, struct str target)
 }
 
 void *
-conn_begin(void *server, const char *uri, struct MHD_Connection *mc)
+conn_begin(void *, const char *uri, struct MHD_Connection *mc)
 {
 	const union MHD_ConnectionInfo *info =
 	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct conn *c = info ? info->socket_context : NULL;
 
-	(void)server;
 	if (!c || c->broken)
 		return NULL;
 	c->nth++;
@@ -180,15 +179,13 @@ reset(struct conn *c)
 }
 
 void
-conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
-    enum MHD_RequestTerminationCode code)
+conn_complete(void *server, struct MHD_Connection *, void **ctx,
+    enum MHD_RequestTerminationCode)
 {
 	struct server *s = server;
 	struct conn *c = *ctx;
 	const struct server_hooks *h = &s->o.hooks;
 
-	(void)mc;
-	(void)code;
 	if (!c)
 		return;
 	*ctx = NULL;

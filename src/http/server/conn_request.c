@@ -335,16 +335,11 @@ go_on(struct conn *c)
 }
 
 enum MHD_Result
-conn_request(void *server, struct MHD_Connection *mc, const char *url,
-    const char *method, const char *version, const char *upload,
-    size_t *upload_n, void **ctx)
+conn_request(void *, struct MHD_Connection *, const char *, const char *method,
+    const char *, const char *upload, size_t *upload_n, void **ctx)
 {
 	struct conn *c = *ctx;
 
-	(void)server;
-	(void)mc;
-	(void)url;
-	(void)version;
 	if (!c)
 		return MHD_NO;
 	switch (c->stage) {
@@ -394,13 +389,12 @@ struct header_walk {
 };
 
 static enum MHD_Result
-walk_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
+walk_header(void *cls, enum MHD_ValueKind, const char *name, size_t name_n,
     const char *value, size_t value_n)
 {
 	struct header_walk *w = cls;
 	struct str v = str_trim((struct str){value ? value : "", value_n});
 
-	(void)kind;
 	return w->each(w->arg, (struct str){name, name_n}, v) ? MHD_YES
 							      : MHD_NO;
 }

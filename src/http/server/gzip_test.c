@@ -8,7 +8,7 @@
 #include "base/uuid.h"
 
 static void
-test_accepted(void **state)
+test_accepted(void **)
 {
 	static const struct {
 		const char *header;
@@ -33,7 +33,6 @@ test_accepted(void **state)
 	    {"gzip;q", true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++)
 		if (gzip_accepted(str_of(T[i].header)) != T[i].yes)
 			fail_msg("%s", T[i].header);
@@ -41,11 +40,10 @@ test_accepted(void **state)
 
 /* Twice on one thread: the compressor is kept and starts afresh. */
 static void
-test_round_trip(void **state)
+test_round_trip(void **)
 {
 	static char text[100000], back[100000];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = "{\"key\":\"value\"},"[i % 16];
 	for (size_t n = 2000; n <= sizeof(text); n += 49000) {
@@ -66,12 +64,11 @@ test_round_trip(void **state)
 }
 
 static void
-test_no_smaller(void **state)
+test_no_smaller(void **)
 {
 	struct buf b = BUF(MIB);
 	char noise[2000];
 
-	(void)state;
 	rand_bytes(noise, sizeof(noise));
 	assert_false(gzip_add(&b, (struct str){noise, sizeof(noise)}));
 	assert_int_equal(b.n, 0);

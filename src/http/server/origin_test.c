@@ -16,7 +16,7 @@ made(const char *base, const char *allowed)
 }
 
 static void
-test_settings(void **state)
+test_settings(void **)
 {
 	static const struct {
 		const char *base, *allowed;
@@ -37,7 +37,6 @@ test_settings(void **state)
 	    {"https://", "", ERR_INVALID, "", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct origins o;
 		struct err e;
@@ -54,7 +53,7 @@ test_settings(void **state)
 
 /* Who may change something with a person's cookie. */
 static void
-test_trusted(void **state)
+test_trusted(void **)
 {
 	static const struct {
 		const char *base, *allowed, *origin, *site, *host;
@@ -95,7 +94,6 @@ test_trusted(void **state)
 	    {"", "https://b.example", "https://b.example:444", "", "x", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct origins o = made(rows[i].base, rows[i].allowed);
 
@@ -117,7 +115,7 @@ value(const struct req *r, const char *name)
 
 /* Who may read an answer. */
 static void
-test_cors(void **state)
+test_cors(void **)
 {
 	static const struct {
 		const char *allowed, *origin, *method;
@@ -136,7 +134,6 @@ test_cors(void **state)
 		false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct origins o = made("https://a.example", rows[i].allowed);
 		struct req r = {0};

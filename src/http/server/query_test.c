@@ -34,9 +34,8 @@ static const struct {
 };
 
 static void
-test_parse(void **state)
+test_parse(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct arena *a = arena_new(KIB);
 		const struct str_pair *v = NULL;
@@ -59,7 +58,7 @@ test_parse(void **state)
 }
 
 static void
-test_bounds(void **state)
+test_bounds(void **)
 {
 	struct arena *a = arena_new(64 * KIB);
 	const struct str_pair *v = NULL;
@@ -67,7 +66,6 @@ test_bounds(void **state)
 	struct err e = {0};
 	size_t n = 0;
 
-	(void)state;
 	for (int i = 0; i < HTTP_QUERY_MAX; i++)
 		buf_addz(&b, "a&");
 	assert_int_equal(query_parse(a, buf_str(&b), &v, &n, &e), OK);
@@ -79,7 +77,7 @@ test_bounds(void **state)
 }
 
 static void
-test_lookup(void **state)
+test_lookup(void **)
 {
 	static const struct str_pair PAIRS[] = {
 	    {STR("a"), STR("1")}, {STR("b"), STR("x")}, {STR("c"), STR("-5")}};
@@ -91,7 +89,6 @@ test_lookup(void **state)
 	struct str s;
 	int64_t v = 77;
 
-	(void)state;
 	assert_true(req_query(&r, "b", &s) && str_eq(s, STR("x")));
 	assert_false(req_query(&r, "d", &s));
 	assert_int_equal(form_int(&f, "a", 1, 9, 5, &v, &e), OK);
@@ -121,7 +118,7 @@ request(struct arena *a, const char *query, const char *body)
 }
 
 static void
-test_both(void **state)
+test_both(void **)
 {
 	struct arena *a = arena_new(MIB);
 	struct req r = request(a, "api&i=4&n=7", "i=1&i=2%2F3&x=a+b&&y");
@@ -131,7 +128,6 @@ test_both(void **state)
 	size_t at = 0;
 	int64_t n;
 
-	(void)state;
 	assert_int_equal(form_read(&r, &f, &e), OK);
 	assert_true(form_has(&f, "api"));
 	assert_true(form_has(&f, "y"));
@@ -152,7 +148,7 @@ test_both(void **state)
 }
 
 static void
-test_bad(void **state)
+test_bad(void **)
 {
 	static const struct {
 		const char *body;
@@ -161,7 +157,6 @@ test_bad(void **state)
 	    {"a=%00", ERR_SYNTAX}, {"%=1", ERR_SYNTAX}, {"", OK}, {"&&", OK}};
 	struct arena *a = arena_new(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct req r = request(a, "", rows[i].body);
 		struct form f;
@@ -173,7 +168,7 @@ test_bad(void **state)
 }
 
 static void
-test_many(void **state)
+test_many(void **)
 {
 	static char body[2 * (FORM_PAIRS_MAX + 1) + 1];
 	struct arena *a = arena_new(4 * MIB);
@@ -181,7 +176,6 @@ test_many(void **state)
 	struct req r;
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i <= FORM_PAIRS_MAX; i++)
 		memcpy(body + 2 * i, "i&", 2);
 	r = request(a, "", body);

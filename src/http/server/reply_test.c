@@ -25,9 +25,8 @@ static const struct {
 };
 
 static void
-test_items(void **state)
+test_items(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct buf b = BUF(KIB);
 
@@ -42,7 +41,7 @@ test_items(void **state)
 /* An answer that is like the last one is made of it (reply.c): each has its own
  * id, and what is in between leaves nothing behind. */
 static void
-test_like_the_last(void **state)
+test_like_the_last(void **)
 {
 	static const struct {
 		const char *path, *id, *want;
@@ -60,7 +59,6 @@ test_like_the_last(void **state)
 	struct server *s = test_start(&o);
 	int fd = dial(server_port(s));
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct buf b = BUF(1000);
 		struct answer a;

@@ -22,12 +22,11 @@ req_stream(struct req *r, const char *content_type,
 
 /* What is left in the buffer, or else what pull says. 0: it sleeps. */
 static ssize_t
-read_on(void *cls, uint64_t pos, char *out, size_t max)
+read_on(void *cls, uint64_t, char *out, size_t max)
 {
 	struct conn *c = cls;
 	struct stream *st = &c->stream;
 
-	(void)pos;
 	while (st->at == st->b.n) {
 		if (atomic_load(&c->door.gone) || st->b.failed)
 			return MHD_CONTENT_READER_END_WITH_ERROR;

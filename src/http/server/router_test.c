@@ -93,13 +93,12 @@ static const struct row {
 };
 
 static void
-test_find(void **state)
+test_find(void **)
 {
 	struct arena *a = arena_new(MIB);
 	struct router *rt = NULL;
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(router_new(ROUTES, COUNT_OF(ROUTES), &rt, &e), OK);
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		const struct row *row = &ROWS[i];
@@ -122,7 +121,7 @@ test_find(void **state)
 
 /* Whose errors a path gets that is not there. */
 static void
-test_group(void **state)
+test_group(void **)
 {
 	static const struct {
 		const char *path;
@@ -142,7 +141,6 @@ test_group(void **state)
 	struct router *rt = NULL;
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(router_new(ROUTES, COUNT_OF(ROUTES), &rt, &e), OK);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (router_group(rt, str_of(rows[i].path), a) != rows[i].want)
@@ -152,7 +150,7 @@ test_group(void **state)
 }
 
 static void
-test_bad_tables(void **state)
+test_bad_tables(void **)
 {
 	static const struct {
 		struct route routes[2];
@@ -167,7 +165,6 @@ test_bad_tables(void **state)
 	    {{ROUTE(GET, "/a"), ROUTE(POST, "/a")}, OK},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct router *rt = NULL;
 		struct err e = {0};

@@ -45,10 +45,8 @@ static void PRINTF(2, 0) listen_to(void *cls, const char *fmt, va_list ap)
 
 /* Paths and queries come as they were sent; router.c decodes them. */
 static size_t
-leave_escaped(void *cls, struct MHD_Connection *mc, char *s)
+leave_escaped(void *, struct MHD_Connection *, char *s)
 {
-	(void)cls;
-	(void)mc;
 	return strlen(s);
 }
 

@@ -10,20 +10,18 @@ static struct server *server;
 static int port;
 
 static int
-setup(void **state)
+setup(void **)
 {
 	struct server_opts o = test_opts();
 
-	(void)state;
 	server = test_start(&o);
 	port = server_port(server);
 	return 0;
 }
 
 static int
-teardown(void **state)
+teardown(void **)
 {
-	(void)state;
 	test_stop(server);
 	return 0;
 }
@@ -184,9 +182,8 @@ check_row(const struct row *row, const struct answer *a)
 }
 
 static void
-test_rows(void **state)
+test_rows(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct answer a = ask(port, ROWS[i].request);
 
@@ -197,12 +194,11 @@ test_rows(void **state)
 
 /* All rows that leave the connection open, on one connection. */
 static void
-test_keep_alive(void **state)
+test_keep_alive(void **)
 {
 	int fd = dial(port);
 	size_t kept = 0;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		bool head = strncmp(ROWS[i].request, "HEAD", 4) == 0;
 		struct answer a;
@@ -224,12 +220,11 @@ test_keep_alive(void **state)
 }
 
 static void
-test_pipelining(void **state)
+test_pipelining(void **)
 {
 	struct buf left = BUF(MIB), all = BUF(MIB);
 	int fd = dial(port);
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		buf_fmt(&all, "GET /items/%d" H "\r\n", i);
 		buf_addz(&all, "GET /wait" H "\r\n");
@@ -285,13 +280,12 @@ post(int fd, size_t n, size_t chunk)
 }
 
 static void
-test_bodies(void **state)
+test_bodies(void **)
 {
 	static const size_t SIZES[] = {
 	    1, 100, 4096, 16384, 16385, 70000, 99999, 100000, 100001, 150000};
 	static const size_t CHUNKS[] = {0, 100, 5000, 70000};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(big); i++)
 		big[i] = (char)(i * 31 % 251);
 	for (size_t i = 0; i < COUNT_OF(SIZES); i++)
@@ -313,9 +307,8 @@ test_bodies(void **state)
 
 /* Refused while it sends: it must be able to read why. */
 static void
-test_refused_upload(void **state)
+test_refused_upload(void **)
 {
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		int fd = dial(port);
 		struct answer a;
@@ -333,12 +326,11 @@ test_refused_upload(void **state)
 }
 
 static void
-test_expect(void **state)
+test_expect(void **)
 {
 	int fd = dial(port);
 	struct answer a;
 
-	(void)state;
 	(void)putz(fd, "POST /echo" H "Content-Type: text/plain\r\n"
 		       "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n");
 	a = get(fd, NULL, true);
@@ -359,7 +351,7 @@ test_expect(void **state)
 /* ---- trace ids ---- */
 
 static void
-test_trace(void **state)
+test_trace(void **)
 {
 	static const struct {
 		const char *sent;
@@ -376,7 +368,6 @@ test_trace(void **state)
 	    {"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct buf b = BUF(KIB);
 		struct answer a;
@@ -398,7 +389,7 @@ test_trace(void **state)
 /* ---- gzip ---- */
 
 static void
-test_gzip(void **state)
+test_gzip(void **)
 {
 	static const struct {
 		const char *accept;
@@ -415,7 +406,6 @@ test_gzip(void **state)
 	    {"gzip", "/stream", false, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		static char plain[100000];
 		struct buf b = BUF(KIB);
@@ -449,7 +439,7 @@ test_gzip(void **state)
 /* ---- garbage ---- */
 
 static void
-test_garbage(void **state)
+test_garbage(void **)
 {
 	static const char *const BAD[] = {
 	    "\r\n\r\n\r\n",
@@ -467,7 +457,6 @@ test_garbage(void **state)
 	};
 	char line[20000];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(BAD); i++) {
 		int fd = dial(port);
 
@@ -495,12 +484,11 @@ test_garbage(void **state)
 
 /* A client that closes its sending side still gets its answer. */
 static void
-test_half_close(void **state)
+test_half_close(void **)
 {
 	static const char *const ASK[] = {"GET /hello" H "\r\n",
 	    "GET /read?slow" H "\r\n", "GET /wait" H "\r\n"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ASK); i++) {
 		int fd = dial(port);
 		struct answer a;
@@ -515,13 +503,12 @@ test_half_close(void **state)
 }
 
 static void
-test_counts(void **state)
+test_counts(void **)
 {
 	int answered = atomic_load(&seen.answered);
 	int done = atomic_load(&seen.done);
 	struct answer a = ask(port, "GET /wait" H "\r\n");
 
-	(void)state;
 	answer_done(&a);
 	assert_true(comes_to(&seen.answered, answered + 1));
 	assert_true(comes_to(&seen.done, done + 1));
@@ -531,7 +518,7 @@ test_counts(void **state)
 /* ---- start ---- */
 
 static void
-test_start_errors(void **state)
+test_start_errors(void **)
 {
 	static const struct {
 		const char *listen, *unix_path, *cert, *key, *text;
@@ -548,7 +535,6 @@ test_start_errors(void **state)
 		"tls.cert /etc/passwd"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct server_opts o = test_opts();
 		struct server *s = NULL;
@@ -566,14 +552,13 @@ test_start_errors(void **state)
 }
 
 static void
-test_port_taken(void **state)
+test_port_taken(void **)
 {
 	struct server_opts o = test_opts();
 	struct server *s = NULL;
 	struct err e = {0};
 	char address[32];
 
-	(void)state;
 	(void)snprintf(address, sizeof(address), "127.0.0.1:%d", port);
 	o.listen = address;
 	assert_int_equal(server_start(&o, &s, &e), ERR_IO);
@@ -581,11 +566,10 @@ test_port_taken(void **state)
 }
 
 static void
-test_listen_all(void **state)
+test_listen_all(void **)
 {
 	static const char *const T[] = {":0", "localhost:0"};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct server_opts o = test_opts();
 		struct server *s = NULL;
@@ -604,7 +588,7 @@ test_listen_all(void **state)
 }
 
 static void
-test_unix(void **state)
+test_unix(void **)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	struct server_opts o = test_opts();
@@ -615,7 +599,6 @@ test_unix(void **state)
 	char dir[] = "/tmp/hikyaku-http-XXXXXX";
 	int fd;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/s", dir);
 	o.listen = NULL;

@@ -54,19 +54,15 @@ comes_to(atomic_int *v, int n)
 /* ---- handlers ---- */
 
 MAYBE int
-run_hello(struct req *r, struct db *db, struct err *e)
+run_hello(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_addz(&r->out, "{\"hello\":\"world\"}");
 	return OK;
 }
 
 MAYBE int
-run_item(struct req *r, struct db *db, struct err *e)
+run_item(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_addz(&r->out, "{\"id\":");
 	buf_json(&r->out, r->params[0]);
 	buf_addz(&r->out, ",\"part\":");
@@ -76,10 +72,8 @@ run_item(struct req *r, struct db *db, struct err *e)
 }
 
 MAYBE int
-run_special(struct req *r, struct db *db, struct err *e)
+run_special(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	r->content_type = "text/plain";
 	req_add_header(r, "X-Extra", "once");
 	req_add_header(r, "X-Extra", "twice");
@@ -88,10 +82,8 @@ run_special(struct req *r, struct db *db, struct err *e)
 }
 
 MAYBE int
-run_echo(struct req *r, struct db *db, struct err *e)
+run_echo(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	r->content_type = "application/octet-stream";
 	r->status = 201;
 	buf_add(&r->out, r->body);
@@ -100,14 +92,13 @@ run_echo(struct req *r, struct db *db, struct err *e)
 }
 
 MAYBE int
-run_big(struct req *r, struct db *db, struct err *e)
+run_big(struct req *r, struct db *, struct err *e)
 {
 	static const char *const ONLY[] = {"n", NULL};
 	struct form f = {r->query, r->n_query};
 	int64_t n;
 	int rc = req_query_only(r, ONLY, e);
 
-	(void)db;
 	if (rc == OK)
 		rc = form_int(&f, "n", 1, 1000000, 1000, &n, e);
 	if (rc < 0)
@@ -121,10 +112,8 @@ run_big(struct req *r, struct db *db, struct err *e)
 }
 
 MAYBE int
-run_who(struct req *r, struct db *db, struct err *e)
+run_who(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	buf_addz(&r->out, "{\"name\":");
 	buf_json(&r->out, str_of(r->who.name));
 	buf_addz(&r->out, ",\"peer\":");
@@ -134,11 +123,10 @@ run_who(struct req *r, struct db *db, struct err *e)
 }
 
 MAYBE int
-run_fail(struct req *r, struct db *db, struct err *e)
+run_fail(struct req *r, struct db *, struct err *e)
 {
 	int64_t code = 0;
 
-	(void)db;
 	(void)str_int(r->params[0], &code);
 	e->retry_after_s = 0;
 	(void)err_at(e, (enum err_code) - code, "/field", "secret reason");
@@ -148,18 +136,16 @@ run_fail(struct req *r, struct db *db, struct err *e)
 }
 
 MAYBE void
-wake_job(struct pool_job *job, void *ctx)
+wake_job(struct pool_job *job, void *)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 
-	(void)ctx;
 	req_wake(r);
 }
 
 MAYBE void
-count_done(struct req *r)
+count_done(struct req *)
 {
-	(void)r;
 	(void)atomic_fetch_add(&seen.done, 1);
 }
 
@@ -179,11 +165,10 @@ then_wait(struct req *r, struct err *e)
 }
 
 MAYBE int
-run_wait(struct req *r, struct db *db, struct err *e)
+run_wait(struct req *r, struct db *, struct err *e)
 {
 	static _Thread_local int left[64], at;
 
-	(void)db;
 	r->ctx = &left[at++ % 64];
 	*(int *)r->ctx = 3;
 	r->then = then_wait;
@@ -196,19 +181,17 @@ run_wait(struct req *r, struct db *db, struct err *e)
 
 /* ON_READ that goes on on the http thread. */
 MAYBE int
-then_read(struct req *r, struct err *e)
+then_read(struct req *r, struct err *)
 {
-	(void)e;
 	buf_addz(&r->out, "{\"then\":true}");
 	return OK;
 }
 
 MAYBE int
-run_read(struct req *r, struct db *db, struct err *e)
+run_read(struct req *r, struct db *, struct err *e)
 {
 	struct str v;
 
-	(void)db;
 	if (req_query(r, "fail", &v))
 		return err_set(e, ERR_STORE, "SQL: table secret is gone");
 	if (req_query(r, "slow", &v))
@@ -235,12 +218,10 @@ pull_three(struct req *r, struct buf *b)
 }
 
 MAYBE int
-run_stream(struct req *r, struct db *db, struct err *e)
+run_stream(struct req *r, struct db *, struct err *)
 {
 	static _Thread_local int at[64], next;
 
-	(void)db;
-	(void)e;
 	r->ctx = &at[next++ % 64];
 	*(int *)r->ctx = 0;
 	r->job.run = wake_job;
@@ -263,10 +244,8 @@ pull_forever(struct req *r, struct buf *b)
 }
 
 MAYBE int
-run_forever(struct req *r, struct db *db, struct err *e)
+run_forever(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	waker_free(atomic_exchange(&held_waker, req_waker(r)));
 	req_stream(r, "text/plain", pull_forever, count_done);
 	return OK;
@@ -274,21 +253,18 @@ run_forever(struct req *r, struct db *db, struct err *e)
 
 /* More than a socket's buffer. */
 MAYBE enum stream_next
-pull_flood(struct req *r, struct buf *b)
+pull_flood(struct req *, struct buf *b)
 {
 	static const char LINE[] = "0123456789abcdef0123456789abcdef\n";
 
-	(void)r;
 	for (int i = 0; i < 1000; i++)
 		buf_addz(b, LINE);
 	return STREAM_MORE;
 }
 
 MAYBE int
-run_flood(struct req *r, struct db *db, struct err *e)
+run_flood(struct req *r, struct db *, struct err *)
 {
-	(void)db;
-	(void)e;
 	req_stream(r, "text/plain", pull_flood, count_done);
 	return OK;
 }
@@ -331,11 +307,10 @@ MAYBE const struct route ROUTES[] = {
 /* ---- hooks ---- */
 
 MAYBE int
-hook_who(void *arg, struct req *r, struct err *e)
+hook_who(void *, struct req *r, struct err *e)
 {
 	struct str a = req_header(r, "authorization");
 
-	(void)arg;
 	if (r->route->scope == MAY_SCRAPE)
 		return OK;
 	if (str_eq(a, STR("Bearer wait")) && !r->ctx) {
@@ -370,21 +345,19 @@ hook_who(void *arg, struct req *r, struct err *e)
 }
 
 MAYBE void
-work_job(struct pool_job *job, void *ctx)
+work_job(struct pool_job *job, void *)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 
-	(void)ctx;
 	r->rc = r->route->run(r, NULL, &r->err);
 	req_wake(r);
 }
 
 MAYBE bool
-hook_work(void *arg, struct req *r)
+hook_work(void *, struct req *r)
 {
 	struct str v;
 
-	(void)arg;
 	if (req_query(r, "full", &v))
 		return false;
 	r->job.run = work_job;
@@ -392,18 +365,16 @@ hook_work(void *arg, struct req *r)
 }
 
 MAYBE void
-hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
+hook_answered(void *, const struct req *r, int status, int64_t took_us)
 {
-	(void)arg;
 	assert_true(took_us >= 0 && r->trace_id[0] != '\0');
 	atomic_store(&seen.last_status, status);
 	(void)atomic_fetch_add(&seen.answered, 1);
 }
 
 MAYBE bool
-hook_stopping(void *arg)
+hook_stopping(void *)
 {
-	(void)arg;
 	return atomic_load(&seen.stopping);
 }
 

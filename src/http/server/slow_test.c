@@ -29,7 +29,7 @@ drip(int fd, const char *text)
 }
 
 static void
-test_drip(void **state)
+test_drip(void **)
 {
 	static const struct {
 		const char *first, *then;
@@ -48,7 +48,6 @@ test_drip(void **state)
 	struct server *s = start(1, 5);
 	int port = server_port(s);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		int fd = dial(port);
 		int64_t took;
@@ -65,13 +64,12 @@ test_drip(void **state)
 
 /* Who is idle, or lets a request lie, is cut by the idle time. */
 static void
-test_idle(void **state)
+test_idle(void **)
 {
 	static const char *const T[] = {"", "GET /hello" H "\r\n"};
 	struct server *s = start(5, 1);
 	int fds[COUNT_OF(T)];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		fds[i] = dial(server_port(s));
 		(void)putz(fds[i], T[i]);
@@ -85,12 +83,11 @@ test_idle(void **state)
 
 /* Requests that take longer than both times are not cut: they are ours. */
 static void
-test_busy_is_not_cut(void **state)
+test_busy_is_not_cut(void **)
 {
 	struct server *s = start(1, 1);
 	int fd = dial(server_port(s));
 
-	(void)state;
 	atomic_store(&seen.streams, 0);
 	(void)putz(fd, "GET /forever" H "\r\n");
 	assert_true(comes_to(&seen.streams, 1));
@@ -101,13 +98,12 @@ test_busy_is_not_cut(void **state)
 
 /* A reader that never reads is cut, and its stream ends. */
 static void
-test_slow_reader(void **state)
+test_slow_reader(void **)
 {
 	struct server *s = start(5, 1);
 	int fd = dial(server_port(s));
 	int done = atomic_load(&seen.done);
 
-	(void)state;
 	(void)putz(fd, "GET /flood" H "\r\n");
 	assert_true(comes_to(&seen.done, done + 1));
 	(void)close(fd);
@@ -116,12 +112,11 @@ test_slow_reader(void **state)
 
 /* A client that leaves a stream that sleeps ends it, once. */
 static void
-test_client_gone(void **state)
+test_client_gone(void **)
 {
 	struct server *s = start(5, 5);
 	int done = atomic_load(&seen.done);
 
-	(void)state;
 	for (int i = 1; i <= 3; i++) {
 		int fd = dial(server_port(s));
 
@@ -143,9 +138,8 @@ test_client_gone(void **state)
 static atomic_bool waking;
 
 static void
-keep_waking(void *arg)
+keep_waking(void *)
 {
-	(void)arg;
 	while (atomic_load(&waking)) {
 		struct waker *w = atomic_exchange(&held_waker, NULL);
 
@@ -158,14 +152,13 @@ keep_waking(void *arg)
 }
 
 static void
-test_wake_storm(void **state)
+test_wake_storm(void **)
 {
 	struct server *s = start(5, 5);
 	struct thread *t = NULL;
 	struct err e = {0};
 	int done = atomic_load(&seen.done);
 
-	(void)state;
 	atomic_store(&waking, true);
 	assert_int_equal(thread_start("storm", keep_waking, NULL, &t, &e), OK);
 	for (int i = 0; i < 50; i++) {
@@ -198,19 +191,17 @@ struct one {
 };
 
 static int
-then_together(struct req *r, struct err *e)
+then_together(struct req *r, struct err *)
 {
-	(void)e;
 	buf_addz(&r->out, "{\"together\":true}");
 	return OK;
 }
 
 static int
-run_together(struct req *r, struct db *db, struct err *e)
+run_together(struct req *r, struct db *, struct err *e)
 {
 	struct one *one = arena_alloc(r->arena, sizeof(*one));
 
-	(void)db;
 	assert_non_null(one);
 	one->r = r;
 	r->then = then_together;
@@ -222,11 +213,10 @@ run_together(struct req *r, struct db *db, struct err *e)
 
 /* As the commit thread does: all that wait, in one go. */
 static void
-wake_together(void *arg)
+wake_together(void *)
 {
 	const struct timespec moment = {.tv_nsec = 20000000};
 
-	(void)arg;
 	for (;;) {
 		struct mail *m;
 
@@ -245,7 +235,7 @@ wake_together(void *arg)
 
 /* Each is answered, on whatever thread it is, and whoever else has left. */
 static void
-test_wake_together(void **state)
+test_wake_together(void **)
 {
 	static const struct route WAITS[] = {{GET, "/together", SCOPE_OPEN,
 	    ON_HTTP, run_together, "", .summary = "Waits for others"}};
@@ -255,7 +245,6 @@ test_wake_together(void **state)
 	struct server *s;
 	int done = atomic_load(&seen.done), fds[TOGETHER];
 
-	(void)state;
 	o.routes = WAITS;
 	o.n_routes = COUNT_OF(WAITS);
 	s = test_start(&o);
@@ -342,13 +331,12 @@ small_body(const struct server *s, const char *who)
 
 /* Nobody, however much he sends, takes the others' memory. */
 static void
-test_body_budget(void **state)
+test_body_budget(void **)
 {
 	struct server_opts o = test_opts();
 	struct server *s;
 	int fds[4], status = 0;
 
-	(void)state;
 	o.body_max = 40 * MIB;
 	s = test_start(&o);
 	/* Room is made for all of what is said, once enough of it came. */
@@ -378,13 +366,12 @@ test_body_budget(void **state)
 
 /* On a route that is open to anybody a body is a form. */
 static void
-test_open_body(void **state)
+test_open_body(void **)
 {
 	static char block[HTTP_OPEN_BODY + 1];
 	struct server_opts o = test_opts();
 	struct server *s = test_start(&o);
 
-	(void)state;
 	memset(block, 'x', sizeof(block));
 	for (size_t over = 0; over < 2; over++) {
 		int fd = dial(server_port(s));
@@ -406,14 +393,13 @@ test_open_body(void **state)
 
 /* Past the limit a connection waits outside until another one leaves. */
 static void
-test_connection_limit(void **state)
+test_connection_limit(void **)
 {
 	struct server_opts o = test_opts();
 	struct server *s;
 	struct answer a;
 	int fds[10], fd;
 
-	(void)state;
 	o.connections_max = 10;
 	s = test_start(&o);
 	for (int i = 0; i < 10; i++) {
@@ -439,7 +425,7 @@ test_connection_limit(void **state)
 /* Those who never end a request keep nobody out, and whoever was known before
  * is not cut for them. */
 static void
-test_unfinished_make_room(void **state)
+test_unfinished_make_room(void **)
 {
 	static const char *const BEGUN[] = {"", "GET /hello HT", "GET /hello" H,
 	    "POST /echo" H "Content-Type: text/plain\r\n"
@@ -449,7 +435,6 @@ test_unfinished_make_room(void **state)
 	struct answer a;
 	int fds[100], known;
 
-	(void)state;
 	o.connections_max = 20;
 	s = test_start(&o);
 	known = dial(server_port(s));
@@ -479,14 +464,13 @@ test_unfinished_make_room(void **state)
 
 /* Unless one says nothing: those that are idle make room. */
 static void
-test_idle_make_room(void **state)
+test_idle_make_room(void **)
 {
 	struct server_opts o = test_opts();
 	struct server *s;
 	struct answer a;
 	int fds[30];
 
-	(void)state;
 	o.connections_max = 10;
 	o.idle_timeout_s = 60;
 	s = test_start(&o);
@@ -540,9 +524,8 @@ hammer(void *arg)
 
 /* What was worked on was answered: neither more nor less. */
 static void
-test_drain_under_load(void **state)
+test_drain_under_load(void **)
 {
-	(void)state;
 	for (int round = 0; round < 5; round++) {
 		struct server *s = start(5, 5);
 		struct client c[CLIENTS];
@@ -568,14 +551,13 @@ test_drain_under_load(void **state)
 }
 
 static void
-test_drain_waits_and_streams(void **state)
+test_drain_waits_and_streams(void **)
 {
 	struct server *s = start(5, 60);
 	int port = server_port(s);
 	int idle = dial(port), stream = dial(port), slow = dial(port);
 	struct answer a;
 
-	(void)state;
 	atomic_store(&seen.streams, 0);
 	(void)putz(idle, "GET /hello" H "\r\n");
 	a = get(idle, NULL, false);
@@ -605,12 +587,11 @@ test_drain_waits_and_streams(void **state)
 
 /* A drain that can't end says so, and stop copes with what is left. */
 static void
-test_drain_times_out(void **state)
+test_drain_times_out(void **)
 {
 	struct server *s = start(60, 60);
 	int fd = dial(server_port(s)), stream = dial(server_port(s));
 
-	(void)state;
 	atomic_store(&seen.streams, 0);
 	(void)putz(stream, "GET /forever" H "\r\n");
 	assert_true(comes_to(&seen.streams, 1));
@@ -625,12 +606,11 @@ test_drain_times_out(void **state)
 }
 
 static void
-test_stop_without_drain(void **state)
+test_stop_without_drain(void **)
 {
 	struct server *s = start(60, 60);
 	int fd = dial(server_port(s)), slow = dial(server_port(s));
 
-	(void)state;
 	atomic_store(&seen.streams, 0);
 	(void)putz(fd, "GET /forever" H "\r\n");
 	assert_true(comes_to(&seen.streams, 1));

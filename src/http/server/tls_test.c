@@ -10,7 +10,7 @@ static char dir[] = "/tmp/hikyaku-tls-XXXXXX";
 static char cert[64], key[64], sock[64];
 
 static int
-make_pair(void **state)
+make_pair(void **)
 {
 	EVP_PKEY *pk = EVP_EC_gen("P-256");
 	X509 *x = X509_new();
@@ -19,7 +19,6 @@ make_pair(void **state)
 	    NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1");
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
 	(void)snprintf(key, sizeof(key), "%s/key.pem", dir);
@@ -48,9 +47,8 @@ make_pair(void **state)
 }
 
 static int
-remove_pair(void **state)
+remove_pair(void **)
 {
-	(void)state;
 	curl_global_cleanup();
 	(void)unlink(cert);
 	(void)unlink(key);
@@ -91,7 +89,7 @@ fetch(const char *url, const char *via, long most_tls, struct buf *b)
 }
 
 static void
-test_tls(void **state)
+test_tls(void **)
 {
 	static const struct {
 		const char *path;
@@ -112,7 +110,6 @@ test_tls(void **state)
 	char url[128];
 	int fd;
 
-	(void)state;
 	o.tls_cert = cert;
 	o.tls_key = key;
 	o.unix_path = sock;

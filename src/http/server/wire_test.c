@@ -146,9 +146,8 @@ run(struct wire *w, struct str in, char *out, size_t most)
 }
 
 static void
-test_rows(void **state)
+test_rows(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		for (size_t most = 1; most <= ROWS[i].in.n; most++) {
 			const struct row *r = &ROWS[i];
@@ -188,11 +187,10 @@ static const struct {
 };
 
 static void
-test_cost(void **state)
+test_cost(void **)
 {
 	static char in[256 * 1024], out[256 * 1024];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(HEADS); i++) {
 		struct wire w = {.state = WIRE_START};
 		size_t n = strlen(HEADS[i].begin);

@@ -33,9 +33,8 @@ struct child {
 /* Running --------------------------------------------------------------------- */
 
 static void
-no_memory(void *ctx)
+no_memory(void *)
 {
-	(void)ctx;
 	cage_leave(CAGE_EXIT_MEMORY);
 }
 

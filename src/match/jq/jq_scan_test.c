@@ -4,7 +4,7 @@
 #include "match/limits.h"
 
 static void
-scans(void **state)
+scans(void **)
 {
 	static const struct {
 		const char *program, *why; /* NULL: fine */
@@ -46,7 +46,6 @@ scans(void **state)
 	    {"\xff", "line 1, column 1: this is no UTF-8"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct err e = {.text = ""};
 		int rc = jq_scan(str_of(ROWS[i].program), &e);
@@ -59,12 +58,11 @@ scans(void **state)
 }
 
 static void
-has_bounds(void **state)
+has_bounds(void **)
 {
 	static char text[JQ_PROGRAM_MAX + 1];
 	struct err e;
 
-	(void)state;
 	memset(text, ' ', sizeof(text));
 	assert_int_equal(jq_scan((struct str){text, JQ_PROGRAM_MAX}, &e), OK);
 	assert_int_equal(

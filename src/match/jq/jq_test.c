@@ -22,18 +22,16 @@ static struct jq *j;
 static struct arena *arena;
 
 static int
-set_up(void **state)
+set_up(void **)
 {
-	(void)state;
 	arena = arena_new(16 * MIB);
 	j = jq_new(SELF);
 	return 0;
 }
 
 static int
-take_down(void **state)
+take_down(void **)
 {
-	(void)state;
 	jq_free(j);
 	arena_free(arena);
 	return 0;
@@ -65,7 +63,7 @@ filter(int id, const char *input)
 }
 
 static void
-filters(void **state)
+filters(void **)
 {
 	static const struct {
 		const char *program;
@@ -101,7 +99,6 @@ filters(void **state)
 	    {"nosuch", JQ_ERROR},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		int id = program(ROWS[i].program);
 		enum jq_verdict v = filter(id, EVENT);
@@ -115,7 +112,7 @@ filters(void **state)
 }
 
 static void
-checks(void **state)
+checks(void **)
 {
 	static const struct {
 		const char *program, *why; /* NULL: fine */
@@ -137,7 +134,6 @@ checks(void **state)
 	    {"halt", "halt is not available"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct err e = {.text = ""};
 		int rc = jq_check(j, str_of(ROWS[i].program), &e);
@@ -149,7 +145,7 @@ checks(void **state)
 }
 
 static void
-renders(void **state)
+renders(void **)
 {
 	static const struct {
 		const char *program, *want; /* or, when it begins with !, why */
@@ -170,7 +166,6 @@ renders(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct err e = {.text = ""};
 		struct str got = STR_EMPTY, in = STR(EVENT);
@@ -191,7 +186,7 @@ renders(void **state)
 
 /* Each overruns, for its own reason, and the others do not. */
 static void
-stops(void **state)
+stops(void **)
 {
 	static const struct {
 		const char *program, *why;
@@ -214,7 +209,6 @@ stops(void **state)
 	int64_t began = clock_mono_ms();
 	struct err e = {.text = ""};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(items); i++) {
 		const char *text =
 		    i % 3 == 1 ? ROWS[i / 3].program : GOOD[i % 3 / 2];
@@ -248,7 +242,7 @@ stops(void **state)
 /* One event must not switch a program off, and many who share both wait for it
  * once: 200 overruns of 50 ms would take 10 s. */
 static void
-overruns_by_event(void **state)
+overruns_by_event(void **)
 {
 	int id = program("[range(.n)] | length >= 0");
 	struct jq_item items[200];
@@ -256,7 +250,6 @@ overruns_by_event(void **state)
 	int64_t began = clock_mono_ms();
 	struct err e = {.text = ""};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(items); i++)
 		items[i] = (struct jq_item){.program = id,
 		    .input = i % 2 ? STR(EVENT) : STR("{\"n\":1e9}")};
@@ -270,13 +263,12 @@ overruns_by_event(void **state)
 }
 
 static void
-stops_templates(void **state)
+stops_templates(void **)
 {
 	int id = program("def f: f; f");
 	struct str got, in = STR(EVENT);
 	struct err e;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(
 		    jq_render(j, id, in, arena, &got, &e), ERR_LIMIT);
@@ -293,13 +285,12 @@ stops_templates(void **state)
 
 /* A child that is killed is nobody's fault. */
 static void
-survives_kill(void **state)
+survives_kill(void **)
 {
 	struct jq_item items[2 * JQ_CHUNK_MAX + 1];
 	struct jq_said v[COUNT_OF(items)];
 	struct err e = {.text = ""};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(items); i++)
 		items[i] = (struct jq_item){
 		    .program = program(i % 2 ? ".n + 1 == 6" : ".n + 1 == 7"),
@@ -319,14 +310,13 @@ survives_kill(void **state)
 
 /* Killed while it works: by a process beside us, again and again. */
 static void
-survives_kills_meanwhile(void **state)
+survives_kills_meanwhile(void **)
 {
 	int id = program("[range(2000)] | add == 1999000");
 	struct jq_item items[JQ_CHUNK_MAX];
 	struct jq_said v[COUNT_OF(items)];
 	struct err e = {.text = ""};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(items); i++)
 		items[i] = (struct jq_item){.program = id, .input = STR(EVENT)};
 	for (int round = 0; round < 6; round++) {
@@ -351,11 +341,10 @@ survives_kills_meanwhile(void **state)
 }
 
 static void
-knows_texts(void **state)
+knows_texts(void **)
 {
 	int a = program(".n + 1"), b = program(".n + 2"), c = program(".n + 1");
 
-	(void)state;
 	assert_int_equal(a, c);
 	assert_int_not_equal(a, b);
 	assert_int_equal(filter(a, EVENT), JQ_TRUE);
@@ -370,13 +359,12 @@ knows_texts(void **state)
 }
 
 static void
-backs_off(void **state)
+backs_off(void **)
 {
 	static const char *const EXES[] = {"/bin/false", "/nonexistent"};
 	struct jq *broken = NULL;
 	struct err e = {.text = ""};
 
-	(void)state;
 	for (size_t k = 0; k < COUNT_OF(EXES); k++) {
 		jq_free(broken);
 		broken = jq_new(EXES[k]);
@@ -445,9 +433,8 @@ is_caged_at(int pid)
 }
 
 static void
-is_caged(void **state)
+is_caged(void **)
 {
-	(void)state;
 	assert_int_equal(filter(program(".n + 1"), EVENT), JQ_TRUE);
 	is_caged_at(jq_child_pid(j));
 	is_caged_at(worker_pid());
@@ -455,7 +442,7 @@ is_caged(void **state)
 
 /* Whoever overruns takes the worker along, and no more. */
 static void
-keeps_what_is_compiled(void **state)
+keeps_what_is_compiled(void **)
 {
 	int good = program(".n + 1"), keeper, worker;
 	struct jq_item items[] = {
@@ -465,7 +452,6 @@ keeps_what_is_compiled(void **state)
 	struct jq_said v[COUNT_OF(items)];
 	struct err e;
 
-	(void)state;
 	assert_int_equal(filter(good, EVENT), JQ_TRUE);
 	keeper = jq_child_pid(j);
 	worker = worker_pid();
@@ -483,12 +469,11 @@ keeps_what_is_compiled(void **state)
 
 /* Nobody stays behind. */
 static void
-ends(void **state)
+ends(void **)
 {
 	struct timespec ms = {.tv_nsec = 1000000};
 	int worker, tries = 0;
 
-	(void)state;
 	assert_int_equal(filter(program(".n + 1"), EVENT), JQ_TRUE);
 	worker = worker_pid();
 	jq_free(j);
@@ -499,7 +484,7 @@ ends(void **state)
 }
 
 static void
-is_bounded(void **state)
+is_bounded(void **)
 {
 	static char big[JQ_CHUNK_BYTES + 2];
 	struct jq_item it = {
@@ -508,7 +493,6 @@ is_bounded(void **state)
 	struct str got;
 	struct err e;
 
-	(void)state;
 	memset(big, ' ', sizeof(big));
 	big[0] = '7';
 	assert_int_equal(jq_filter(j, &it, 1, &v, &e), OK);

@@ -18,7 +18,7 @@ roll(uint32_t n)
 }
 
 static void
-parses(void **state)
+parses(void **)
 {
 	static const struct {
 		const char *program;
@@ -65,7 +65,6 @@ parses(void **state)
 	    {".a == \"\xff\"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct plain *p = plain_parse(str_of(ROWS[i].program));
 
@@ -76,12 +75,11 @@ parses(void **state)
 }
 
 static void
-has_bounds(void **state)
+has_bounds(void **)
 {
 	struct buf b = BUF(MIB);
 	struct plain *p;
 
-	(void)state;
 	for (int i = 0; i <= PLAIN_DEPTH_MAX; i++)
 		buf_addc(&b, '(');
 	buf_addz(&b, ".a");
@@ -179,7 +177,7 @@ for_jq(struct jq *j, struct str program)
 }
 
 static void
-agrees_with_jq(void **state)
+agrees_with_jq(void **)
 {
 	struct buf program = BUF(MIB), docs[DOCS];
 	struct jq_item items[DOCS];
@@ -190,7 +188,6 @@ agrees_with_jq(void **state)
 	struct jq *j = NULL;
 	struct err e;
 
-	(void)state;
 	j = jq_new("/proc/self/exe");
 	for (size_t d = 0; d < DOCS; d++) {
 		docs[d] = BUF(MIB);

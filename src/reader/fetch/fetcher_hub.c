@@ -202,9 +202,8 @@ ask_done(struct hub_ask *a)
 }
 
 static void
-noted(struct fetcher *f, struct fetch_job *j)
+noted(struct fetcher *, struct fetch_job *j)
 {
-	(void)f;
 	if (j->job.err.code != OK)
 		log_err(LOG_WARN, "a hub's answer can't be noted", &j->job.err);
 	ask_done(MAIL_OF(j, struct hub_ask, j));

@@ -135,12 +135,11 @@ store_fn(struct db *db, void *ctx, struct err *e)
 }
 
 static void
-stored(struct fetcher *f, struct fetch_job *j)
+stored(struct fetcher *, struct fetch_job *j)
 {
 	struct reg *g = MAIL_OF(j, struct reg, j);
 	struct fetch *x = g->x;
 
-	(void)f;
 	if (j->job.err.code != OK || !g->stored) {
 		register_end(g, j->job.err.code != OK ? &j->job.err : NULL);
 		return;

@@ -135,11 +135,10 @@ leave_fn(struct db *db, void *ctx, struct err *e)
 }
 
 static void
-left(struct fetcher *f, struct fetch_job *j)
+left(struct fetcher *f, struct fetch_job *)
 {
 	struct hatebu *h = f->hatebu;
 
-	(void)j;
 	h->mine = false;
 	go_idle(h, f->o.conf->hatebu_batch_interval_ms);
 }

@@ -7,27 +7,25 @@
 #include "reader/limits.h"
 
 static void
-test_pauses(void **state)
+test_pauses(void **)
 {
 	static const struct {
 		int64_t failures, minutes;
 	} ROWS[] = {{0, 0}, {1, 0}, {2, 0}, {3, 30}, {4, 30}, {5, 60}, {9, 60},
 	    {10, 360}, {11, 360}, {100000, 360}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		assert_int_equal(
 		    hatebu_pause_ms(ROWS[i].failures), ROWS[i].minutes * 60000);
 }
 
 static void
-test_query(void **state)
+test_query(void **)
 {
 	struct buf b = BUF(HATEBU_QUERY_MAX + 64);
 	char big[6000];
 	int n = 0;
 
-	(void)state;
 	assert_true(
 	    hatebu_add_url(&b, STR("https://a.example/x?y=1&z=\xe3\x81\x82")));
 	assert_true(hatebu_add_url(&b, STR("http://b/~c-d_e.f")));
@@ -44,7 +42,7 @@ test_query(void **state)
 }
 
 static void
-test_answers(void **state)
+test_answers(void **)
 {
 	static const struct {
 		const char *text;
@@ -65,7 +63,6 @@ test_answers(void **state)
 	const struct str links[] = {STR("http://a/"), STR("http://b/")};
 	struct arena *a = arena_new(1 << 20);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		int64_t counts[2] = {-1, -1};
 		struct err e;

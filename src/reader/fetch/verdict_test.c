@@ -65,7 +65,7 @@ static const struct row {
 
 /* A hub that sends us news: seldom, whoever wishes what; errors as ever. */
 static void
-test_hub(void **state)
+test_hub(void **)
 {
 	struct fetch_seen s = {.outcome = FETCH_SAME,
 	    .status = 200,
@@ -75,7 +75,6 @@ test_hub(void **state)
 	struct fetch_before b = {.interval_min = 30, .hub = true};
 	struct fetch_verdict v;
 
-	(void)state;
 	verdict_fetch(&s, &b, NOW, 1, 0, &v);
 	assert_int_equal(v.next_us - NOW, 720 * MIN);
 	assert_non_null(strstr(v.why, "hub"));
@@ -85,9 +84,8 @@ test_hub(void **state)
 }
 
 static void
-test_table(void **state)
+test_table(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		const struct row *r = &ROWS[i];
 		struct fetch_seen s = {.outcome = r->outcome,
@@ -115,7 +113,7 @@ test_table(void **state)
 }
 
 static void
-test_jitter_and_scale(void **state)
+test_jitter_and_scale(void **)
 {
 	struct fetch_seen s = {.outcome = FETCH_UPDATED,
 	    .status = 200,
@@ -124,7 +122,6 @@ test_jitter_and_scale(void **state)
 	struct fetch_before b = {.interval_min = 60};
 	struct fetch_verdict v;
 
-	(void)state;
 	verdict_fetch(&s, &b, NOW, 1, 32768, &v);
 	assert_int_equal(v.next_us, NOW + 60 * MIN + 90 * US_PER_S);
 	verdict_fetch(&s, &b, NOW, 1, 65535, &v);
@@ -134,7 +131,7 @@ test_jitter_and_scale(void **state)
 }
 
 static void
-test_max_age(void **state)
+test_max_age(void **)
 {
 	static const struct {
 		const char *text;
@@ -153,7 +150,6 @@ test_max_age(void **state)
 	    {",,=,", -1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(AGES); i++)
 		assert_int_equal(
 		    verdict_max_age(str_of(AGES[i].text)), AGES[i].age);

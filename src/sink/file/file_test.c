@@ -23,9 +23,8 @@ static const struct {
 };
 
 static void
-test_names(void **state)
+test_names(void **)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		if (!str_eq(
 			file_name(str_of(ROWS[i].url)), str_of(ROWS[i].name)))
@@ -34,7 +33,7 @@ test_names(void **state)
 
 /* Which sink takes which URL: 1, 0 nobody, < 0 wrong. */
 static void
-test_check(void **state)
+test_check(void **)
 {
 	static const struct {
 		const char *url;
@@ -53,7 +52,6 @@ test_check(void **state)
 	    {"file:a/b", 0, "/tmp", SINK_KIND_FILE, ERR_INVALID},
 	};
 
-	(void)state;
 	sink_drivers_check();
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct sub_conf s = {.url = str_of(rows[i].url),

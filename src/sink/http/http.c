@@ -331,11 +331,10 @@ http_call(void *self, struct attempt *a)
 }
 
 static void
-http_cancel(void *self, struct attempt *a)
+http_cancel(void *, struct attempt *a)
 {
 	struct call *c = a->own;
 
-	(void)self;
 	if (c->sending) {
 		client_cancel(deliver_client(a->d), &c->send);
 	} else if (c->asking) {
@@ -409,11 +408,10 @@ http_deads(void *self, struct deads *page, int64_t now)
 }
 
 static void
-http_drop(void *self, const struct err *e)
+http_drop(void *self, const struct err *)
 {
 	const struct http *h = self;
 
-	(void)e;
 	revive_forget_all(h->revive);
 }
 

@@ -22,7 +22,7 @@ static const struct {
 };
 
 static void
-test_rows(void **state)
+test_rows(void **)
 {
 	struct request_header headers[] = {
 	    {STR("Authorization"), STR("Bearer tok-1234"), true},
@@ -33,7 +33,6 @@ test_rows(void **state)
 	struct request r = {.headers = headers, .n = COUNT_OF(headers)};
 	struct arena *a = arena_new(MIB);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str got =
 		    told_hidden(a, &r, STR("open sesame"), str_of(ROWS[i].in));
@@ -46,7 +45,7 @@ test_rows(void **state)
 
 /* However long it is, within what is read of an answer. */
 static void
-test_long(void **state)
+test_long(void **)
 {
 	struct request_header h = {STR("X-Key"), STR("k-9876"), true};
 	struct request r = {.headers = &h, .n = 1};
@@ -54,7 +53,6 @@ test_long(void **state)
 	static char text[128 * KIB];
 	struct str got;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	memcpy(text + 100, "k-9876", 6);
 	got = told_hidden(a, &r, STR_EMPTY, (struct str){text, sizeof(text)});
@@ -65,7 +63,7 @@ test_long(void **state)
 
 /* Of what a server answers its cookies are not kept. */
 static void
-test_cookies(void **state)
+test_cookies(void **)
 {
 	struct client_answer answer = {
 	    .head =
@@ -77,7 +75,6 @@ test_cookies(void **state)
 	struct arena *a = arena_new(MIB);
 	struct flush_detail *d = told_detail(a, &r, &answer, "");
 
-	(void)state;
 	assert_non_null(d);
 	assert_null(memmem(d->text, d->n, "hush", 4));
 	assert_non_null(memmem(d->text, d->n, "X-A: b", 6));

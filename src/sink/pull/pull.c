@@ -215,11 +215,10 @@ pull_admit(void *self, struct attempt *a)
 }
 
 static void
-pull_ended(void *self, struct attempt *a)
+pull_ended(void *, struct attempt *a)
 {
 	struct waiter *x = a->own;
 
-	(void)self;
 	x->pending--;
 	if (!x->p && x->pending == 0) {
 		struct err e = x->q->pull.ask.err;
@@ -230,13 +229,12 @@ pull_ended(void *self, struct attempt *a)
 
 /* To the worker with it, when there is room. */
 static void
-pull_call(void *self, struct attempt *a)
+pull_call(void *, struct attempt *a)
 {
 	struct waiter *x = a->own;
 	struct pull_fetch *f = x ? x->q : NULL;
 	size_t bytes = a->letter->body.n;
 
-	(void)self;
 	if (f && f->n > 0 && x->bytes + bytes > PAGE_BYTES)
 		x->full = true;
 	if (!f || !x->p || x->full) {
@@ -419,10 +417,8 @@ pull_ask(void *self, struct deliver_ask *ask, int64_t now)
 /* The driver ----------------------------------------------------------------- */
 
 static int
-pull_check(const struct sub_conf *s, const struct conf *c, struct err *e)
+pull_check(const struct sub_conf *s, const struct conf *, struct err *)
 {
-	(void)c;
-	(void)e;
 	return s->managed.ack_wait_s > 0;
 }
 
