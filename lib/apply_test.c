@@ -1,6 +1,5 @@
 #include "base/base.h"
 #include "base/test.h"
-#include "base/uuid.h"
 #include "hikyaku_pq.h"
 #include "hikyaku_sqlite.h"
 

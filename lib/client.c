@@ -1,10 +1,5 @@
 #include <curl/curl.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "hk_priv.h"
 
 /*

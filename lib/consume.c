@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "hk_priv.h"
 
 /*

@@ -1,7 +1,3 @@
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "hk_priv.h"
 

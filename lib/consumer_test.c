@@ -1,5 +1,4 @@
 #include "base/base.h"
-#include "base/buf.h"
 #include "base/test.h"
 #include "fake.h"
 #include "hikyaku.h"

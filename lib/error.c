@@ -1,7 +1,5 @@
 #include <stdarg.h>
 
-#include "base/json.h"
-#include "base/str.h"
 #include "hk_priv.h"
 
 #undef hk_fail

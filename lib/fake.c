@@ -1,15 +1,11 @@
 #include "fake.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/str.h"
 
 #define REQUEST_MAX ((size_t)4 << 20)
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/buf.h"
 #include "hikyaku.h"
 
 struct arena;

@@ -1,7 +1,5 @@
 #include "seal/otp.h"
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "hk_priv.h"
 #include "seal/digest.h"

@@ -1,8 +1,3 @@
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "hk_priv.h"
 
 /*

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/test.h"
 #include "fake.h"
 #include "hikyaku.h"

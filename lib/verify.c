@@ -1,8 +1,4 @@
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
 #include "contract/receive.h"

@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "base/test.h"
 #include "contract/limits.h"
 #include "hikyaku.h"

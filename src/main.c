@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "cage/cage.h"
 #include "cli/verbs.h"
 #include "doc/child.h"

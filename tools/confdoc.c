@@ -1,10 +1,6 @@
 /* confdoc - writes docs/settings.md from the rooms' settings.tbl: `make docs`. */
-#include <stdio.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 
 static const char HEAD[] =
     "# Settings\n\n"

@@ -6,10 +6,6 @@
 #include "account/limits.h"
 #include "account/users.h"
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "sql.h"
 
 #define FIRST_FILE "first-password"

@@ -18,12 +18,8 @@
 #pragma once
 
 #include "account/scopes.h"
-#include "base/base.h"
-#include "base/uuid.h"
 #include "seal/password.h"
 
-struct arena;
-struct buf;
 struct db;
 
 struct account {

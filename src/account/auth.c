@@ -1,6 +1,5 @@
 #include "account/auth.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 
 #include "account/accounts.h"
@@ -11,10 +10,6 @@
 #include "account/seen.h"
 #include "account/tokens.h"
 #include "account/users.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "event/append.h"
 #include "loop/pool.h"
 #include "seal/base64.h"

@@ -49,7 +49,6 @@
 
 #include "account/lockout.h"
 #include "account/session.h"
-#include "base/base.h"
 #include "http/server/req.h"
 
 struct append;

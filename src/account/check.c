@@ -1,10 +1,7 @@
 #include "account/check.h"
 
 #include "account/limits.h"
-#include "base/clock.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/uuid.h"
 #include "seal/digest.h"
 #include "seal/password.h"
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "account/lockout.h"
-#include "base/base.h"
 
 struct check;
 

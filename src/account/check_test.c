@@ -1,7 +1,6 @@
 #include "account/check.h"
 
 #include "account/limits.h"
-#include "base/clock.h"
 #include "base/test.h"
 #include "seal/password.h"
 

@@ -5,12 +5,8 @@
 #include "account/limits.h"
 #include "account/lockout.h"
 #include "audit/audit.h"
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/append.h"
 #include "loop/mailbox.h"
 

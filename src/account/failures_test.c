@@ -2,13 +2,8 @@
 
 #include "account/limits.h"
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "event/append.h"
 #include "store/fixture_test.h"

@@ -2,11 +2,6 @@
 
 #include "account/limits.h"
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "seal/keyring.h"
 #include "sql.h"
 

@@ -16,13 +16,9 @@
 #pragma once
 
 #include "account/scopes.h"
-#include "base/base.h"
-#include "base/uuid.h"
 #include "seal/sign.h"
 #include "seal/token.h"
 
-struct arena;
-struct buf;
 struct db;
 struct keyring;
 

@@ -1,9 +1,6 @@
 #include "account/limiter.h"
 
-#include <assert.h>
 #include <stdatomic.h>
-
-#include "base/mem.h"
 
 #define NS_PER_US   INT64_C(1000)
 #define NS_PER_MS   INT64_C(1000000)

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 
 #include "account/limits.h"
-#include "base/clock.h"
 #include "base/test.h"
 #include "loop/thread.h"
 

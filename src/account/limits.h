@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/limits.h"
 #include "match/limits.h"
 
 /* Access. Names fit principal.name. */

@@ -1,10 +1,6 @@
 #include "account/lockout.h"
 
-#include <assert.h>
-
 #include "account/limits.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/nets.h"
 #include "seal/digest.h"
 

@@ -1,8 +1,6 @@
 #include "account/lockout.h"
 
 #include "account/limits.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/test.h"
 
 static const struct lockout_opts OPTS = {

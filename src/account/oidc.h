@@ -25,7 +25,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "http/client/caller.h"
 #include "seal/jwt.h"
 

@@ -1,9 +1,5 @@
 #include "account/scopes.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "http/server/req.h"
 
 _Static_assert(

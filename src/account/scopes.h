@@ -24,10 +24,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
 struct principal;
 
 /* A principal has some, a route wants one of them. ADMIN has all. That anybody

@@ -5,7 +5,6 @@
 
 #include "account/auth.h"
 #include "account/limits.h"
-#include "base/mem.h"
 
 struct table {
 	struct hmac *hmac;

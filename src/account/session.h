@@ -21,11 +21,8 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "seal/digest.h"
 
-struct arena;
 struct db;
 struct keyring;
 struct principal;

@@ -1,6 +1,5 @@
 #include "account/session.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "seal/token.h"
 

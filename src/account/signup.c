@@ -1,7 +1,5 @@
 #include "account/signup.h"
 
-#include "base/json.h"
-#include "base/str.h"
 #include "seal/jwt.h"
 
 #define GROUP STR("group:")

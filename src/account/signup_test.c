@@ -1,9 +1,5 @@
 #include "account/signup.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "seal/jwt.h"
 

@@ -1,10 +1,6 @@
 #include "account/tokens.h"
 
 #include "account/limits.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "seal/token.h"
 #include "sql.h"
 

@@ -16,12 +16,8 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "seal/digest.h"
 
-struct arena;
-struct buf;
 struct db;
 
 #define APP_TOKEN_LEN  27

@@ -1,11 +1,6 @@
 #include "account/tokens.h"
 
 #include "account/limits.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"

@@ -1,8 +1,5 @@
 #include "account/users.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sql.h"
 
 int

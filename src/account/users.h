@@ -10,9 +10,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
 struct db;
 
 #define USER_LOCAL  "local"

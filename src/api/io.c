@@ -1,8 +1,5 @@
 #include "api/io.h"
 
-#include "base/arena.h"
-#include "base/str.h"
-
 const struct member API_PAGE_ONLY[] = {API_PAGE_AT(0), {.name = NULL}};
 
 int

@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include "base/limits.h"
-#include "base/put.h"
 #include "contract/member.h"
 #include "http/server/limits.h"
 #include "http/server/req.h"

@@ -1,8 +1,6 @@
 #include "api/openapi.h"
 
 #include "account/scopes.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "base/version.h"
 
 /* The error of http/server/reply.h, and how one proves who one is. */

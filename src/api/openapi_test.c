@@ -3,7 +3,6 @@
 #include <yajl/yajl_tree.h>
 
 #include "account/scopes.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "base/version.h"
 

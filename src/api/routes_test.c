@@ -1,10 +1,6 @@
 /* routes.tbl: what it promises, and that OpenAPI tells all of it. */
 #include "api/api.h"
 #include "api/openapi.h"
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "http/server/router.h"
 

@@ -1,13 +1,6 @@
 #include "audit/audit.h"
 
-#include <assert.h>
-
 #include "audit/limits.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "http/url.h"
 #include "sql.h"
 #include "store/limits.h"

@@ -33,11 +33,8 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "seal/digest.h"
 
-struct arena;
-struct buf;
 struct db;
 
 enum audit_category {

@@ -5,11 +5,6 @@
 #include <sqlite3.h>
 
 #include "audit/limits.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "store/fixture_test.h"
 #include "store/limits.h"

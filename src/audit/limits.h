@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* One text of a row, its details, and all of it. */
 #define AUDIT_TEXT_MAX    2048 /* a URL fits */

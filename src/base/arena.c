@@ -4,8 +4,6 @@
 #include <stdalign.h>
 #include <stdarg.h>
 
-#include "base/mem.h"
-
 #define BLOCK_BYTES ((size_t)4096)
 #define ALIGN       alignof(max_align_t)
 

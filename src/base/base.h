@@ -3,9 +3,14 @@
  *
  * A str is a borrowed run of bytes. An err says what failed, in words a user
  * can act on, and where in their input. Both are plain values.
+ *
+ * It brings the everyday part of its room: strings, memory, arenas, buffers,
+ * lists, maps, JSON both ways, ids, times, units and asserts. Nobody includes
+ * one of those by itself.
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,3 +91,16 @@ int err_word(struct err *e, const char *word);
 #ifdef __clang_analyzer__
 #define err_at(e, code, ...) ((err_at)(e, code, __VA_ARGS__), (int)(code))
 #endif
+
+/* These need what stands above. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/put.h"
+#include "base/str.h"
+#include "base/uuid.h"

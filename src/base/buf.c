@@ -4,9 +4,6 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/str.h"
-
 #define FIRST_BYTES ((size_t)256)
 #define READ_BYTES  ((size_t)512)
 

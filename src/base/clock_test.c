@@ -1,6 +1,5 @@
 #include "base/clock.h"
 
-#include "base/buf.h"
 #include "base/test.h"
 
 static void

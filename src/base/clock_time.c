@@ -1,7 +1,5 @@
 /* clock.h, second half: how times are written. */
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/base.h"
 
 int64_t
 time_days(int64_t y, int64_t m, int64_t d)

@@ -1,9 +1,5 @@
 #include "base/heap.h"
 
-#include <assert.h>
-
-#include "base/mem.h"
-
 /* Places are 1-based, so that the children of i are 2i and 2i + 1. */
 static void
 heap_put(struct heap *h, size_t at, struct heap_node *node)

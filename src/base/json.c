@@ -1,9 +1,6 @@
 #include "base/json.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/sip.h"
-#include "base/str.h"
 
 /* Objects up to this many members are compared each with each. */
 #define FEW_KEYS ((size_t)16)

@@ -1,8 +1,7 @@
 /* json.h, second half: looking into a tree, and saying what is wrong in it. */
 #include <stdarg.h>
 
-#include "base/json.h"
-#include "base/str.h"
+#include "base/base.h"
 
 struct json *
 json_get(const struct json *j, const char *name)

@@ -1,10 +1,6 @@
 #include "base/map.h"
 
-#include <assert.h>
-
-#include "base/mem.h"
 #include "base/sip.h"
-#include "base/str.h"
 
 #define FIRST_SLOTS ((size_t)16)
 

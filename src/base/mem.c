@@ -1,7 +1,6 @@
 #include "base/mem.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 #include "base/near.h"
 
-#include "base/limits.h"
-
 /* Levenshtein, one row at a time; b is at most NEAR_WORD_MAX long. */
 static size_t
 distance(struct str a, struct str b)

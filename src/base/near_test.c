@@ -1,6 +1,5 @@
 #include "base/near.h"
 
-#include "base/limits.h"
 #include "base/test.h"
 
 static void

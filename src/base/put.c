@@ -1,8 +1,5 @@
 #include "base/put.h"
 
-#include "base/clock.h"
-#include "base/str.h"
-
 void
 put_name(struct buf *b, const char *name)
 {

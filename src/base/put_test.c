@@ -1,6 +1,5 @@
 #include "base/put.h"
 
-#include "base/str.h"
 #include "base/test.h"
 
 static void

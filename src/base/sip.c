@@ -1,8 +1,5 @@
 #include "base/sip.h"
 
-#include "base/str.h"
-#include "base/uuid.h"
-
 static void
 sip_word(uint64_t v[4], uint64_t m)
 {

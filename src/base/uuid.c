@@ -1,9 +1,5 @@
 #include "base/uuid.h"
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
-
 static void
 set_version(struct uuid *u, unsigned version)
 {

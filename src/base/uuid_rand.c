@@ -1,9 +1,8 @@
 /* uuid.h, second half: random bytes. */
-#include <assert.h>
 #include <errno.h>
 #include <sys/random.h>
 
-#include "base/uuid.h"
+#include "base/base.h"
 
 #define POOL_BYTES ((size_t)512)
 

@@ -1,7 +1,5 @@
 #include "base/uuid.h"
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/test.h"
 
 static void

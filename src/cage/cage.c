@@ -8,8 +8,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "cage/shut.h"
 
 _Noreturn void

@@ -21,8 +21,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 /* How a child of this kind may end, for people; the first that fits. */
 struct cage_end {
 	int sig, code; /* one of them, the other 0 */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 #define CAGE_STACK_MAX      (8 * MIB)
 /* After so many deaths in a row that nothing is to blame for, a start waits. */

@@ -1,6 +1,5 @@
 #include "cage/proc.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,10 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log/metric.h"
-#include "base/str.h"
 #include "cage/cage.h"
 #include "cage/limits.h"
 

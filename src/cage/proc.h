@@ -16,7 +16,6 @@
 
 #include "base/base.h"
 
-struct buf;
 struct cage_kind;
 
 struct proc {

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/str.h"
 #include "cage/limits.h"
 
 /* ASan maps terabytes of address space, TSan also has a thread of its own. */

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/test.h"
 
 #define MEMORY_MAX (64 * MIB)

@@ -1,11 +1,6 @@
 #include "cli/args.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
 #include "base/near.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "cli/limits.h"
 
 const struct opt OPTS_COMMON[] = {

@@ -12,9 +12,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
-
 enum opt_type {
 	OPT_FLAG,
 	OPT_TEXT,

@@ -4,11 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/near.h"
-#include "base/str.h"
 #include "base/version.h"
 #include "cli/limits.h"
 #include "store/store.h"

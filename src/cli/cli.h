@@ -14,9 +14,7 @@
 #pragma once
 
 #include <signal.h>
-#include <stdio.h>
 
-#include "base/base.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "cli/args.h"
@@ -24,7 +22,6 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-struct buf;
 struct cli;
 struct store_opts;
 

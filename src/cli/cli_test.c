@@ -1,6 +1,5 @@
 #include "cli/cli.h"
 
-#include "base/arena.h"
 #include "base/test.h"
 #include "base/version.h"
 

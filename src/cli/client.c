@@ -1,15 +1,11 @@
 #include "cli/client.h"
 
-#include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/server/limits.h"
 
 struct client {

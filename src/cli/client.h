@@ -11,9 +11,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/buf.h"
 
-struct arena;
 struct client;
 
 #define CLIENT_SOCKET "hikyaku.sock"

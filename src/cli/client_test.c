@@ -5,8 +5,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "http/server/server.h"
 

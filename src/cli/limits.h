@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/limits.h"
 #include "http/server/limits.h"
 
 /* What one verb of the command line may make. */

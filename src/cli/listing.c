@@ -1,11 +1,5 @@
 #include "cli/listing.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "cli/limits.h"
 #include "http/server/limits.h"
 

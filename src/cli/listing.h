@@ -10,9 +10,7 @@
 
 #include "cli/cli.h"
 
-struct buf;
 struct db;
-struct json;
 
 #define LISTING_COLUMNS_MAX 10
 

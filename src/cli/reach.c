@@ -1,11 +1,7 @@
 #include "cli/reach.h"
 
-#include <assert.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/limits.h"

@@ -13,11 +13,9 @@
 
 #include "base/base.h"
 
-struct arena;
 struct cli;
 struct client;
 struct db;
-struct json;
 struct keyring;
 struct store;
 

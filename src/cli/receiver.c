@@ -5,11 +5,6 @@
 #include <microhttpd.h>
 #include <sys/socket.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/receive.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/base.h"
 
-struct arena;
 struct received;
 struct receiver;
 

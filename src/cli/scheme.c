@@ -1,6 +1,5 @@
 #include "cli/scheme.h"
 
-#include "base/str.h"
 #include "contract/preset.h"
 
 static const struct {

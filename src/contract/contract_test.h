@@ -5,12 +5,7 @@
  */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "contract/request.h"
 
 #define NOW     (INT64_C(1700000000) * US_PER_S + 123456)

@@ -1,7 +1,5 @@
 #include "contract/host.h"
 
-#include "base/str.h"
-
 bool
 host_of(struct str url, struct str *ret)
 {

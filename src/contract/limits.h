@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/limits.h"
 #include "seal/limits.h"
 
 #define EVENT_BATCH_MAX  1000 /* events a request; spec/events.md */

@@ -2,12 +2,6 @@
 
 #include <stdarg.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub.h"
 #include "contract/vars.h"

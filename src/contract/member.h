@@ -20,11 +20,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/json.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
 struct sub_seal;
 
 enum member_kind {

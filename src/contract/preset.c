@@ -1,13 +1,6 @@
 #include "contract/preset.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset_priv.h"
 

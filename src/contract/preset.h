@@ -54,13 +54,11 @@
 
 #include <stdatomic.h>
 
-#include "base/base.h"
 #include "contract/retry.h"
 #include "contract/vars.h"
 #include "contract/verdict.h"
 #include "seal/sign.h"
 
-struct arena;
 struct conf;
 
 enum preset_body { PRESET_ENVELOPE, PRESET_PAYLOAD, PRESET_TEXT };

@@ -5,8 +5,6 @@
 
 #include "contract/preset.h"
 
-struct arena;
-
 /* Fills *ret, whose texts go to the arena. */
 int preset_read(struct arena *a, struct str name, struct str text,
     struct preset *ret, struct err *e) MUST_CHECK;

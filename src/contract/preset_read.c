@@ -1,7 +1,4 @@
 /* preset.h, the parser: from JSON to struct preset. */
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/member.h"
 #include "contract/preset_priv.h"

@@ -1,9 +1,5 @@
 #include "contract/receive.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "seal/base64.h"
 #include "seal/digest.h"

@@ -20,10 +20,7 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "contract/preset.h"
-
-struct arena;
 
 struct received {
 	struct str line; /* "POST /hook HTTP/1.1"; empty: none */

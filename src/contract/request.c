@@ -1,8 +1,5 @@
 #include "contract/request.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/request_priv.h"
 #include "http/url.h"

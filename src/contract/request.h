@@ -21,13 +21,8 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "contract/sub.h"
 #include "contract/verdict.h"
-
-struct arena;
-struct buf;
 
 struct request_event {
 	struct uuid event_id, tenant;

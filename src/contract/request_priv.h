@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/json.h"
 #include "contract/request.h"
 
 struct maker {

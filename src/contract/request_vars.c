@@ -1,11 +1,6 @@
 /* request.h: what variables stand for, and texts filled with them. */
 #include <stdarg.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "contract/host.h"
 #include "contract/limits.h"
 #include "contract/request_priv.h"

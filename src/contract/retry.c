@@ -1,8 +1,5 @@
 #include "contract/retry.h"
 
-#include <assert.h>
-
-#include "base/json.h"
 #include "contract/member.h"
 
 int

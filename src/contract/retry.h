@@ -25,7 +25,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "contract/limits.h"
 
 enum retry_kind { RETRY_DOUBLING, RETRY_LIST };
@@ -47,7 +46,6 @@ enum retry_answer {
 	RETRY_STOP,  /* the tries are used up */
 };
 
-struct json;
 /* A list of waits, in place of what *s had. */
 int retry_delays_read(const struct json *list, const char *at,
     struct retry_schedule *s, struct err *e) MUST_CHECK;

@@ -1,12 +1,6 @@
 #include "contract/sub.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "seal/digest.h"

@@ -33,16 +33,12 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "contract/limits.h"
 #include "contract/member.h"
 #include "contract/preset.h"
 #include "seal/otp.h"
 #include "seal/sign.h"
 
-struct arena;
-struct buf;
 struct conf;
 struct keyring;
 

@@ -1,9 +1,5 @@
 /* sub.h: the object `hub`, and URLs. */
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/host.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"

@@ -14,8 +14,6 @@
  * Secrets that sign, a certificate's key and those of one-time codes never
  * leave this server: what is made of them does, and is good for nothing else.
  */
-#include "base/buf.h"
-#include "base/str.h"
 #include "contract/host.h"
 #include "contract/sub_priv.h"
 

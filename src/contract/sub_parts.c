@@ -1,8 +1,4 @@
 /* sub.h: lists, headers, auth and retry. */
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "event/envelope.h"

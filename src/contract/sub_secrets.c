@@ -1,8 +1,4 @@
 /* sub.h: the secrets that sign, and changing them. */
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "seal/digest.h"

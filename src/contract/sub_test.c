@@ -1,11 +1,6 @@
 #include "contract/sub.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "base/test.h"
 
 #define NOW  (INT64_C(1700000000) * US_PER_S)

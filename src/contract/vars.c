@@ -1,9 +1,6 @@
 #include "contract/vars.h"
 
-#include "base/arena.h"
-#include "base/json.h"
 #include "base/near.h"
-#include "base/str.h"
 #include "contract/limits.h"
 
 static const struct {

@@ -17,8 +17,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 /* Where a text stands; vars.tbl says which variables may stand there. */
 enum vars_place {
 	VARS_HEADER = 1,

@@ -1,8 +1,5 @@
 #include "contract/verdict.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "contract/limits.h"
 
 static const struct {

@@ -18,8 +18,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 enum verdict {
 	VERDICT_OK = 0,    /* "success" */
 	VERDICT_RETRY = 1, /* "retry": when the schedule has one left */

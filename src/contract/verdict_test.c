@@ -1,8 +1,6 @@
 #include "contract/verdict.h"
 
-#include "base/arena.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "contract/limits.h"
 #include "contract/preset.h"

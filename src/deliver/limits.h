@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* What dispatch takes from the log at once, and hands over at once. */
 #define FEED_PAGE       256

@@ -3,13 +3,7 @@
 #include <limits.h>
 #include <signal.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "cage/proc.h"
 #include "doc/child.h"
 #include "doc/favicon.h"

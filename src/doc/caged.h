@@ -27,12 +27,10 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "doc/shapes.h"
 #include "markup/sanitize.h"
 #include "store/store.h"
 
-struct arena;
 struct caged;
 struct discover;
 struct feed;

@@ -4,10 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "doc/favicon.h"
 #include "doc/limits.h"
 #include "doc/shapes.h"

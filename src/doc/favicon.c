@@ -1,7 +1,5 @@
 #include "doc/favicon.h"
 
-#include "base/str.h"
-
 static const struct {
 	struct str magic;
 	const char *mime;

@@ -1,6 +1,5 @@
 #include "doc/favicon.h"
 
-#include "base/str.h"
 #include "base/test.h"
 
 static const struct {

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/limits.h"
 #include "feed/limits.h"
 #include "markup/limits.h"
 

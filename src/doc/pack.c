@@ -1,11 +1,5 @@
 #include "doc/pack.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
-
 #define ABSENT UINT32_MAX /* in place of a text's length */
 
 /* Shapes are three deep: a feed, its items, their categories. */

@@ -19,9 +19,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
-
 enum pack_type {
 	PACK_TEXT,   /* struct str */
 	PACK_MAYBE,  /* struct str that may be absent */

@@ -1,9 +1,5 @@
 #include "doc/pack.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "doc/shapes.h"
 #include "feed/discover.h"

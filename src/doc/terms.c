@@ -1,7 +1,5 @@
 #include "doc/terms.h"
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "doc/limits.h"
 #include "markup/entity.h"
 

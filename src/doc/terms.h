@@ -21,10 +21,7 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "store/store.h"
-
-struct buf;
 
 /* Counts on over the texts of one article: each begins with a gap. */
 struct terms {

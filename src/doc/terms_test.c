@@ -1,8 +1,5 @@
 #include "doc/terms.h"
 
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "doc/limits.h"
 

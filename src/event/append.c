@@ -1,14 +1,10 @@
 #include "event/append.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "event/append_priv.h"
 #include "event/append_queue.h"
 #include "event/sealed.h"

@@ -30,7 +30,6 @@
  */
 #pragma once
 
-#include "base/uuid.h"
 #include "event/entry.h"
 #include "event/limits.h"
 #include "loop/mailbox.h"

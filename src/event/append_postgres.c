@@ -1,7 +1,4 @@
-#include <assert.h>
 
-#include "base/limits.h"
-#include "base/mem.h"
 #include "event/append_priv.h"
 #include "event/limits.h"
 #include "sql.h"

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include "base/clock.h"
 #include "event/append.h"
 #include "event/limits.h"
 

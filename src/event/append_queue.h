@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "loop/mailbox.h"
 
 struct append_job;

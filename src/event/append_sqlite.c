@@ -1,8 +1,4 @@
-#include <assert.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "event/append_priv.h"
 #include "event/ids/ids.h"
 #include "seal/digest.h"

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/test.h"
 #include "loop/thread.h"

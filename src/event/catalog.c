@@ -1,9 +1,5 @@
 #include "event/catalog.h"
 
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/envelope.h"
 #include "event/schema.h"
 

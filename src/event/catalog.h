@@ -15,7 +15,6 @@
 
 #define CATALOG_VERSION 1 /* schemaVersion of every type here */
 
-struct buf;
 struct event;
 struct field;
 

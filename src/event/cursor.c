@@ -1,8 +1,5 @@
 #include "event/cursor.h"
 
-#include <assert.h>
-
-#include "base/buf.h"
 #include "seal/base64.h"
 
 enum { VERSION = 1, BYTES = 12, CHECKED = 9 };

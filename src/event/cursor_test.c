@@ -3,12 +3,8 @@
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <cmocka.h> /* wants the others first */
 /* clang-format on */
-
-#include "base/str.h"
 
 static const int64_t SEQS[] = {0, 1, 2, 63, 64, 255, 256, 65535, 1000000,
     INT64_C(1) << 32, (INT64_C(1) << 53) + 1, INT64_MAX - 1, INT64_MAX};

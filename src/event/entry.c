@@ -1,9 +1,6 @@
 #include "event/entry.h"
 
-#include <assert.h>
-
 #include "base/log/log.h"
-#include "base/str.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "seal/digest.h"

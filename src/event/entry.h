@@ -9,7 +9,6 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
 enum entry_state { ENTRY_NEW, ENTRY_SAME, ENTRY_DIFFERS };
 /* An event, or the place where a subscription was made, changed or ended. */

@@ -1,12 +1,5 @@
 #include "event/envelope.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "event/catalog.h"
 #include "event/limits.h"
 #include "event/mask.h"

@@ -36,11 +36,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
-struct json;
 struct mask;
 
 struct event {

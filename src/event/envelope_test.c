@@ -3,17 +3,9 @@
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <cmocka.h> /* wants the others first */
 /* clang-format on */
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "event/mask.h"
 
 #define ID     "0198c2f0-0000-7000-8000-000000000001"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* Envelope. Names are indexed and shown; these fit a column and a screen. */
 #define EVENT_TYPE_MAX      128

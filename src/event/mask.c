@@ -1,9 +1,5 @@
 #include "event/mask.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 

@@ -23,8 +23,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct json;
 struct mask;
 
 /* An empty text is a mask without entries. ERR_INVALID names the entry. */

@@ -3,16 +3,9 @@
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <cmocka.h> /* wants the others first */
 /* clang-format on */
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "event/limits.h"
 
 static struct arena *arena;

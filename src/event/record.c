@@ -1,8 +1,5 @@
 #include "event/record.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "seal/digest.h"
 
 /* object: its name, or where the payload has it; the others: where. */

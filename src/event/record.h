@@ -18,10 +18,6 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
-
-struct arena;
-struct json;
 
 #define RECORD_ID_LEN 16
 

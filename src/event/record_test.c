@@ -1,12 +1,6 @@
 /* record.h: of which record each type tells, and when two are the same. */
 #include "event/record.h"
 
-#include <stdio.h>
-
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "event/catalog.h"
 #include "event/envelope.h"

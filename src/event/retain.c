@@ -1,8 +1,6 @@
 #include "event/retain.h"
 
-#include "base/clock.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
 #include "event/append_priv.h"
 #include "event/limits.h"
 #include "sql.h"

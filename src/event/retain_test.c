@@ -1,6 +1,5 @@
 #include "event/retain.h"
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "event/append_priv.h"
 #include "sql.h"

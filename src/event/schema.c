@@ -1,11 +1,5 @@
 #include "event/schema.h"
 
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/put.h"
-#include "base/str.h"
-#include "base/uuid.h"
-
 /* Where we are, as a chain on the stack: written out only when needed. */
 struct path {
 	const struct path *up;

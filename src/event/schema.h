@@ -14,9 +14,6 @@
 
 #include "base/base.h"
 
-struct buf;
-struct json;
-
 enum field_type {
 	FIELD_ANY,
 	FIELD_UUID,

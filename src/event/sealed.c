@@ -1,7 +1,5 @@
 #include "event/sealed.h"
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "event/entry.h"
 #include "seal/keyring.h"
 #include "sql.h"

@@ -2,11 +2,8 @@
 #include "event/sealed.h"
 
 #include <semaphore.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "event/append.h"
 #include "seal/keyring.h"

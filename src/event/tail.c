@@ -2,9 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "base/clock.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
 #include "loop/thread.h"
 #include "sql.h"
 

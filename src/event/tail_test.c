@@ -2,7 +2,6 @@
 
 #include <semaphore.h>
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "store/fixture_test.h"
 

@@ -1,6 +1,5 @@
 #include "event/when.h"
 
-#include "base/clock.h"
 #include "sql.h"
 
 #define US_PER_MIN (60 * US_PER_S)

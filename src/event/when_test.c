@@ -1,6 +1,5 @@
 #include "event/when.h"
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"

@@ -1,7 +1,5 @@
 #include "feed/date.h"
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "feed/limits.h"
 
 struct word {

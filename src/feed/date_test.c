@@ -1,6 +1,5 @@
 #include "feed/date.h"
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "feed/limits.h"
 

@@ -1,8 +1,5 @@
 #include "feed/discover.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/charset.h"
 #include "markup/href.h"
 #include "markup/html.h"

@@ -21,10 +21,7 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "feed/limits.h"
-
-struct arena;
 
 enum discover_kind {
 	DISCOVER_ATOM,

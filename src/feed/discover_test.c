@@ -1,7 +1,5 @@
 #include "feed/discover.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/test.h"
 
 #define URL "https://www.example/blog/index.html"

@@ -1,7 +1,5 @@
 #include "feed/element.h"
 
-#include "base/str.h"
-
 #define URI_MAX  80
 #define NAME_LEN 16 /* longer than any in the table */
 

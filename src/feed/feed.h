@@ -27,9 +27,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
-
 #define FEED_NO_DATE INT64_MIN
 
 enum feed_format {

@@ -1,7 +1,3 @@
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "feed/feed_priv.h"
 #include "feed/jsonfix.h"
 #include "feed/link.h"

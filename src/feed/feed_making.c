@@ -1,5 +1,3 @@
-#include "base/arena.h"
-#include "base/str.h"
 #include "feed/feed_priv.h"
 #include "feed/limits.h"
 #include "feed/link.h"

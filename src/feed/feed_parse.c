@@ -1,6 +1,3 @@
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "feed/feed.h"
 #include "feed/feed_priv.h"
 #include "feed/limits.h"

@@ -1,6 +1,3 @@
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/put.h"
 #include "feed/feed.h"
 
 static const char *const NAMES[] = {

@@ -1,9 +1,5 @@
 #include "feed/jsonfix.h"
 
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
-
 struct fix {
 	struct str s;
 	struct buf *to;

@@ -10,6 +10,4 @@
 
 #include "base/base.h"
 
-struct buf;
-
 void jsonfix(struct str json, struct buf *to);

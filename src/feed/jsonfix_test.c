@@ -1,9 +1,5 @@
 #include "feed/jsonfix.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 struct row {

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* Feeds that are read. The fetcher stops at 5 MiB; a file may be larger. */
 #define FEED_BYTES_MAX      (16 * MIB)

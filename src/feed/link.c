@@ -1,7 +1,5 @@
 #include "feed/link.h"
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "feed/limits.h"
 #include "markup/href.h"
 

@@ -8,8 +8,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 /*
  * RFC 3986, section 5. Blanks around it and line ends inside are dropped,
  * blanks inside become %20. Empty when it has a scheme that runs something

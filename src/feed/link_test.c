@@ -1,6 +1,5 @@
 #include "feed/link.h"
 
-#include "base/arena.h"
 #include "base/test.h"
 
 #define B "http://a/b/c/d;p?q"

@@ -1,12 +1,5 @@
 #include "feed/opml.h"
 
-#include <time.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "feed/limits.h"
 #include "feed/xml_value.h"
 #include "markup/charset.h"

@@ -24,9 +24,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
-
 struct opml_feed {
 	struct str title, url, site, category;
 	struct opml_feed *next;

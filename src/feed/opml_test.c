@@ -1,10 +1,5 @@
 #include "feed/opml.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "feed/limits.h"
 

@@ -1,7 +1,5 @@
 #include "feed/slots.h"
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "feed/date.h"
 #include "feed/feed.h"
 #include "feed/limits.h"

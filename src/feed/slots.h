@@ -8,8 +8,6 @@
 
 #include "feed/element.h"
 
-struct arena;
-
 struct slots {
 	struct str text[FIELD_COUNT];
 	int64_t date_us[FIELD_COUNT];

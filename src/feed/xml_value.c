@@ -1,7 +1,5 @@
 #include "feed/xml_value.h"
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "feed/feed_priv.h"
 #include "feed/link.h"
 #include "feed/slots.h"

@@ -3,10 +3,8 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "markup/xml.h"
 
-struct arena;
 struct feed_item;
 struct making;
 struct slots;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 #define TLS_FILE_MAX    (1 * MIB) /* certificate chain or key */
 #define URL_MAX         2048      /* spec/webhooks.md */

@@ -1,7 +1,5 @@
 #include "http/method.h"
 
-#include "base/str.h"
-
 static const char *const NAMES[METHODS] = {
     [GET] = "GET",
     [POST] = "POST",

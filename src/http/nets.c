@@ -2,8 +2,6 @@
 
 #include <arpa/inet.h>
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/limits.h"
 
 bool

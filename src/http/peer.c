@@ -1,6 +1,5 @@
 #include "http/peer.h"
 
-#include "base/str.h"
 #include "http/limits.h"
 
 /* The last ones of a list; .p NULL: one that is no address. */

@@ -1,6 +1,5 @@
 #include "http/peer.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "http/limits.h"
 

@@ -2,10 +2,6 @@
 
 #include <sys/types.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
-
 /* The length of what was written to p, or -1 for a bad escape. */
 static ssize_t
 unescape(struct str s, bool plus, char *p)

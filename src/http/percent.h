@@ -9,9 +9,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
-
 /*
  * s decoded, in the arena when it had to change. `plus` makes '+' a blank, as
  * forms do. ERR_SYNTAX or ERR_LIMIT naming `what`.

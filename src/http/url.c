@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include "base/log/log.h"
-#include "base/str.h"
 #include "http/nets.h"
 
 #define LABEL_MAX 63 /* of DNS */

@@ -24,7 +24,6 @@
 
 #include <netinet/in.h>
 
-#include "base/base.h"
 #include "http/limits.h"
 
 struct log_line;

@@ -1,11 +1,7 @@
 #include "loop/mailbox.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 
 struct mailbox {
 	pthread_mutex_t lock;

@@ -1,6 +1,5 @@
 #include "loop/mailbox.h"
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "loop/thread.h"
 

@@ -1,9 +1,7 @@
 #include "loop/pool.h"
 
-#include <assert.h>
 #include <pthread.h>
 
-#include "base/mem.h"
 #include "loop/thread.h"
 
 #define THREADS_MAX 16

@@ -1,10 +1,7 @@
 #include "loop/thread.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
-
-#include "base/mem.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 

@@ -1,9 +1,5 @@
 #include "markup/charset.h"
 
-#include <assert.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/charset_priv.h"
 #include "markup/entity.h"
 

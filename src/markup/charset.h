@@ -24,8 +24,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 /*
  * The text is `*ret`: `bytes` itself where it was UTF-8 already, else in `to`.
  * The BOM is gone; a declaration, if any, still stands and no longer holds.

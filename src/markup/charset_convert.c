@@ -5,11 +5,8 @@
  * What was refused is cut into characters here, by the rules of the Encoding
  * Standard, and each is asked for alone.
  */
-#include <assert.h>
 #include <iconv.h>
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/charset.h"
 #include "markup/charset_priv.h"
 #include "markup/entity.h"

@@ -1,6 +1,4 @@
 /* Bytes that nobody says anything of. */
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/charset_priv.h"
 #include "markup/entity.h"
 

@@ -9,8 +9,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 /* How the bytes of an encoding are cut into characters. */
 enum charset_kind {
 	CHARSET_UTF8,

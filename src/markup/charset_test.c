@@ -4,9 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "markup/charset_priv.h"
 

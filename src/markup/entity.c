@@ -1,7 +1,5 @@
 #include "markup/entity.h"
 
-#include "base/str.h"
-
 #define NAME_MAX_BYTES 32 /* the longest, with its semicolon */
 
 static const struct {

@@ -1,8 +1,5 @@
 #include "markup/href.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/limits.h"
 #include "markup/text.h"
 

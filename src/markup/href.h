@@ -17,8 +17,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 enum { HREF_HTTP = 1, HREF_HTTPS = 2, HREF_MAILTO = 4 };
 
 /*

@@ -1,9 +1,5 @@
 #include "markup/html.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "markup/html_priv.h"
 
 /* What a table may open in a full stack: table, tbody, tr, td, and spares. */

@@ -34,8 +34,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 enum html_tag {
 	T_OTHER, /* its name is in `text` */
 #define TAG(id, name, start, kept, flags) id,

@@ -1,5 +1,4 @@
 /* The mode in which nearly all of a text is read: "in body". */
-#include "base/str.h"
 #include "markup/html_priv.h"
 
 static void

@@ -1,5 +1,4 @@
 /* SVG and MathML: where they end, and where HTML begins again inside. */
-#include "base/str.h"
 #include "markup/html_priv.h"
 
 static bool

@@ -1,5 +1,4 @@
 /* The list of formatting elements, and the "adoption agency". */
-#include "base/str.h"
 #include "markup/html_priv.h"
 
 static bool

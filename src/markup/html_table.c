@@ -1,5 +1,4 @@
 /* The modes of tables, which throw out what is not theirs, and templates. */
-#include "base/str.h"
 #include "markup/html_priv.h"
 
 /* Pops what stands below the table, its section or its row. */

@@ -1,8 +1,5 @@
 #include "markup/html.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "markup/limits.h"
 

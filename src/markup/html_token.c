@@ -1,6 +1,4 @@
 /* The input as tokens: text, start tags, end tags. */
-#include "base/arena.h"
-#include "base/str.h"
 #include "markup/entity.h"
 #include "markup/html_priv.h"
 

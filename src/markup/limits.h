@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* XML (markup/xml.h), which feeds are. */
 #define FEED_TEXT_MAX      (64 * MIB) /* in UTF-8, and made well-formed */

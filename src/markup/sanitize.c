@@ -1,10 +1,5 @@
 #include "markup/sanitize.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/href.h"
 #include "markup/html.h"
 #include "markup/limits.h"

@@ -32,8 +32,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 enum sanitize_tags { SANITIZE_BASIC, SANITIZE_ARTICLE };
 
 /*

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "markup/html.h"
 #include "markup/limits.h"
 #include "markup/sanitize.h"

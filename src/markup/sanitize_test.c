@@ -1,7 +1,5 @@
 #include "markup/sanitize.h"
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/test.h"
 #include "markup/sanitize_check_test.h"
 

@@ -1,8 +1,5 @@
 #include "markup/text.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/entity.h"
 
 struct str

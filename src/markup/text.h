@@ -8,8 +8,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 struct str text_copy(struct arena *a, struct str s);
 /* HTML to the text in it: tags go, references become characters. */
 struct str text_of_html(struct arena *a, struct str html);

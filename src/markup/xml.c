@@ -1,7 +1,5 @@
 #include "markup/xml.h"
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "markup/xml_priv.h"
 
 static bool

@@ -1,5 +1,4 @@
 /* Names, attributes and namespaces. */
-#include "base/str.h"
 #include "markup/xml_priv.h"
 
 #define QUOTE_LOOK 256 /* how far behind a < the closing quote may be */

@@ -3,10 +3,6 @@
  */
 #pragma once
 
-#include <assert.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/limits.h"
 #include "markup/xml.h"
 

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "markup/entity.h"
 #include "markup/limits.h"
 #include "markup/xml.h"

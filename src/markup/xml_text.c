@@ -1,4 +1,3 @@
-#include "base/str.h"
 #include "markup/xml_priv.h"
 
 const unsigned char XML_SIGNS[256] = {

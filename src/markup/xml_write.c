@@ -1,8 +1,5 @@
 #include "markup/xml_write.h"
 
-#include "base/buf.h"
-#include "base/str.h"
-
 static void
 add_escaped(struct buf *b, struct str s, bool quotes)
 {

@@ -9,8 +9,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 #define XML_WRITE_HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 
 void xml_write_text(struct buf *b, struct str s);

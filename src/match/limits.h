@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* Who wants an event. A subscription stands in the table once for each of its
  * types and tenants: 64 bytes each, so that many of both are refused. */

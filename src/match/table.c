@@ -1,11 +1,5 @@
 #include "match/table.h"
 
-#include <assert.h>
-
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "event/limits.h"
 #include "match/limits.h"
 #include "match/types.h"

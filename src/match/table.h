@@ -24,7 +24,6 @@
 #include "base/base.h"
 
 struct match_table;
-struct uuid;
 
 struct match_want {
 	int64_t sub;             /* above 0 */

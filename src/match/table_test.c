@@ -2,9 +2,7 @@
 
 #include <malloc.h>
 
-#include "base/limits.h"
 #include "base/test.h"
-#include "base/uuid.h"
 #include "match/types.h"
 
 static struct uuid

@@ -1,6 +1,5 @@
 #include "match/types.h"
 
-#include "base/str.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* A node that delivers says so each second; see deliver/engine/deliver.h. */
 #define LEASE_US       ((int64_t)15 * 1000 * 1000)

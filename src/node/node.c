@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/str.h"
 #include "node/limits.h"
 #include "sql.h"
 

@@ -17,7 +17,6 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
 struct db;
 

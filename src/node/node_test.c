@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/str.h"
 #include "base/test.h"
 
 static void

@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 
-#include "base/uuid.h"
 #include "contract/limits.h"
 #include "ops/alerts.h"
 

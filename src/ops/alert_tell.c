@@ -1,11 +1,5 @@
 /* alerts.h: what is to be told becomes events, and rows that remember it. */
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "deliver/engine/control.h"
 #include "ops/alert_priv.h"
 #include "ops/limits.h"

@@ -1,11 +1,7 @@
 #include "ops/alerts.h"
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "event/append.h"
 #include "ops/alert_priv.h"

@@ -37,7 +37,6 @@
 #include "base/base.h"
 
 struct append;
-struct buf;
 struct db;
 
 enum alert_rule { /* numbers of the store */

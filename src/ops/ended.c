@@ -1,11 +1,6 @@
 #include "ops/ended.h"
 
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "contract/limits.h"
 #include "ops/limits.h"
 #include "sql.h"

@@ -1,9 +1,7 @@
 /* What an ended subscription leaves goes in steps, and is told. */
 #include "ops/ended.h"
 
-#include "base/arena.h"
 #include "base/test.h"
-#include "base/uuid.h"
 #include "ops/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"

@@ -1,11 +1,9 @@
 #include "ops/jobs.h"
 
 #include "audit/audit.h"
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/log_folder.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
 #include "event/append.h"
 #include "loop/mailbox.h"
 #include "loop/thread.h"

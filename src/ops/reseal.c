@@ -1,11 +1,6 @@
 #include "ops/reseal.h"
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
 #include "contract/sub.h"

@@ -27,8 +27,6 @@
 #include "base/base.h"
 
 struct append;
-struct arena;
-struct buf;
 struct conf;
 struct db;
 struct keyring;

@@ -1,7 +1,6 @@
 #include <stdatomic.h>
 
 #include "base/log/log.h"
-#include "base/mem.h"
 #include "event/append.h"
 #include "ops/reseal.h"
 

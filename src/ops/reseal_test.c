@@ -3,11 +3,7 @@
 
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"

@@ -1,11 +1,7 @@
 #include "ops/sealing.h"
 
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "seal/keyring.h"
 #include "sql.h"
 

@@ -14,7 +14,6 @@
 
 #include "base/base.h"
 
-struct arena;
 struct conf;
 struct db;
 struct keyring;

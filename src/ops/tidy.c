@@ -2,9 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
 #include "event/append.h"
 #include "event/when.h"
 #include "ops/limits.h"

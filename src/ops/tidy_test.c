@@ -1,7 +1,5 @@
 #include "ops/tidy.h"
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"

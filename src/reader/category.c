@@ -1,7 +1,5 @@
 #include "reader/category.h"
 
-#include "base/put.h"
-#include "base/str.h"
 #include "reader/limits.h"
 #include "sql.h"
 

@@ -6,9 +6,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct buf;
 struct db;
 
 /* As JSON: one, or with uid NULL an array of all. ERR_ABSENT. */

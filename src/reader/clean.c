@@ -1,7 +1,5 @@
 #include "reader/clean.h"
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "reader/items_priv.h"
 #include "reader/limits.h"
 #include "sql.h"

@@ -1,8 +1,5 @@
 #include "reader/feeds.h"
 
-#include "base/clock.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/cursor.h"
 #include "reader/limits.h"
 #include "reader/secret_url.h"

@@ -8,10 +8,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
 struct db;
 
 struct feed_new {

@@ -1,9 +1,5 @@
 #include "reader/import.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "feed/opml.h"
 #include "http/client/guard.h"
 #include "reader/category.h"

@@ -12,7 +12,6 @@
 
 #include "reader/sync.h"
 
-struct buf;
 struct guard;
 struct opml;
 

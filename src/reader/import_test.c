@@ -1,11 +1,6 @@
 #include "reader/import.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "feed/opml.h"
 #include "http/client/guard.h"

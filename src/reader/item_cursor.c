@@ -2,8 +2,6 @@
 
 #include <endian.h>
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 

@@ -1,6 +1,5 @@
 #include "reader/item_cursor.h"
 
-#include "base/str.h"
 #include "base/test.h"
 
 static void

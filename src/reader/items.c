@@ -1,10 +1,5 @@
 #include "reader/items.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
 #include "feed/feed.h"

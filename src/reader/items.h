@@ -32,10 +32,8 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "markup/sanitize.h"
 
-struct arena;
 struct caged;
 struct db;
 struct entry;

@@ -1,10 +1,5 @@
 /* items_priv.h: the articles of a document, and which of them are one. */
-#include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "feed/feed.h"
 #include "reader/items_priv.h"
 

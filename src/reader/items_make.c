@@ -1,10 +1,4 @@
 /* items_priv.h: what an article is known by, and what becomes of it. */
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "feed/feed.h"
 #include "feed/limits.h"
 #include "reader/items_priv.h"

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/uuid.h"
 #include "event/append.h"
 #include "markup/limits.h"
 #include "reader/items.h"
@@ -12,7 +11,6 @@
 
 struct feed_item;
 struct item_known;
-struct map;
 
 #define ITEM_HASH_BUF (2 * FEED_TEXT_MAX)
 

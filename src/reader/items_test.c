@@ -2,9 +2,6 @@
 
 #include <sqlite3.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "doc/caged.h"
 #include "doc/child.h"

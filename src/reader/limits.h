@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* Fetching (reader/fetch/verdict.h): an interval, a back-off and what a server asks
  * for lie within these (seed 002); bodies in a row that are no feed. */

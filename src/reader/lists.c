@@ -1,9 +1,5 @@
 #include "reader/lists.h"
 
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "doc/terms.h"
 #include "reader/limits.h"
 #include "sql.h"

@@ -14,11 +14,8 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "reader/item_cursor.h"
 
-struct buf;
 struct db;
 
 enum list_filter { LIST_ALL, LIST_UNREAD, LIST_STARRED };

@@ -1,7 +1,5 @@
 #include "reader/same.h"
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "feed/limits.h"
 
 /* Parameters that say who sent the reader, not what is read. */

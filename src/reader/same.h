@@ -8,10 +8,7 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "seal/digest.h"
-
-struct buf;
 
 /* Appends what the link means; false when it is no web link. */
 bool same_link(struct str link, struct buf *b);

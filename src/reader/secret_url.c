@@ -1,8 +1,5 @@
 #include "reader/secret_url.h"
 
-#include "base/buf.h"
-#include "base/str.h"
-
 /* A parameter whose name ends so, with a value that is no mere switch. The
  * migration that marked the feeds of older stores has the same words. */
 static const char *const NAMES[] = {"token", "auth", "key", "secret", "sig",

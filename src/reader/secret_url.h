@@ -13,8 +13,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 bool secret_url(struct str url);
 /* The address as a JSON text without what stands before an @ in its host. */
 void secret_url_json(struct str url, struct buf *b);

@@ -1,8 +1,5 @@
 #include "reader/secret_url.h"
 
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 
 static void

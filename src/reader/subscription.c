@@ -1,6 +1,5 @@
 #include "reader/subscription.h"
 
-#include "base/put.h"
 #include "reader/category.h"
 #include "reader/feeds.h"
 #include "reader/limits.h"

@@ -17,9 +17,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct buf;
 struct db;
 
 /*

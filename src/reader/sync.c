@@ -1,8 +1,5 @@
 #include "reader/sync.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "doc/terms.h"
 #include "reader/limits.h"
 #include "sql.h"

@@ -20,11 +20,8 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "reader/limits.h"
 
-struct arena;
 struct db;
 
 /* The category of feeds that have none: an app wants one for each. */

@@ -1,9 +1,5 @@
 #include "reader/sync.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "doc/caged.h"
 #include "doc/child.h"

@@ -1,8 +1,5 @@
 #include "reader/typed.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "http/limits.h"
 
 /* ---- Punycode (RFC 3492) ---- */

@@ -13,8 +13,6 @@
 
 #include "base/base.h"
 
-struct arena;
-
 #define TYPED_MAX 2
 
 /*

@@ -1,7 +1,5 @@
 #include "reader/typed.h"
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "base/test.h"
 
 static const struct {

@@ -1,6 +1,5 @@
 #include "reader/websub.h"
 
-#include "base/str.h"
 #include "http/url.h"
 #include "reader/limits.h"
 #include "seal/digest.h"

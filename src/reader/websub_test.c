@@ -1,6 +1,5 @@
 #include "reader/websub.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "reader/limits.h"
 

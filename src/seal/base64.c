@@ -1,8 +1,5 @@
 #include "seal/base64.h"
 
-#include "base/buf.h"
-#include "base/str.h"
-
 static const char ALPHABET[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

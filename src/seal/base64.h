@@ -10,8 +10,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 #define BASE64_LEN(n) (((n) + 2) / 3 * 4)
 
 void base64_add(struct buf *b, struct str bytes);

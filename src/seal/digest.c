@@ -1,15 +1,10 @@
 #include "seal/digest.h"
 
-#include <assert.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <pthread.h>
-
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/str.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_thread_end;

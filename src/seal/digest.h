@@ -14,8 +14,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 #define DIGEST_LEN       32
 #define DIGEST_SHORT_LEN 16
 #define DIGEST_MD5_LEN   16

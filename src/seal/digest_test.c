@@ -1,7 +1,5 @@
 #include "seal/digest.h"
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "loop/thread.h"
 #include "seal/base64.h"

@@ -7,10 +7,6 @@
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/limits.h"

@@ -24,8 +24,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct json;
 struct jwks;
 
 /*

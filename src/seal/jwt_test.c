@@ -6,10 +6,6 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "seal/base64.h"
 #include "seal/digest.h"

@@ -1,14 +1,8 @@
 #include "seal/keyring.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/keyring_priv.h"

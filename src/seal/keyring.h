@@ -38,11 +38,8 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "seal/limits.h"
 
-struct arena;
 struct keyring;
 
 struct kms_opts {

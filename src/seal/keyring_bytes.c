@@ -1,8 +1,6 @@
-#include <assert.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 
-#include "base/str.h"
 #include "seal/digest.h"
 #include "seal/keyring_priv.h"
 

@@ -1,9 +1,7 @@
 /* Sealed bytes: published vectors, every changed byte, keys, in place. */
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/str.h"
 #include "base/test.h"
 #include "seal/keyring.h"
 

@@ -2,12 +2,9 @@
 #include "seal/keyring.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "seal/limits.h"
 

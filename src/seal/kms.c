@@ -1,13 +1,7 @@
 #include "seal/kms.h"
 
-#include <assert.h>
 #include <curl/curl.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/limits.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* What is signed: a secret, or another text beside the body; and the body. */
 #define SIGN_TEXT_MAX 4096

@@ -1,11 +1,7 @@
 #include "seal/otp.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/limits.h"

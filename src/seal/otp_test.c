@@ -1,6 +1,5 @@
 #include "seal/otp.h"
 
-#include "base/clock.h"
 #include "base/test.h"
 
 /* RFC 6238, appendix B; each hash has a key of its own length. */

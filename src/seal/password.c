@@ -2,8 +2,6 @@
 
 #include <argon2.h>
 
-#include "base/str.h"
-#include "base/uuid.h"
 #include "seal/digest.h"
 #include "seal/limits.h"
 #include "seal/token.h"

@@ -1,6 +1,5 @@
 #include "seal/password.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "seal/limits.h"
 #include "seal/token.h"

@@ -1,12 +1,7 @@
 #include "seal/sign.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/limits.h"

@@ -1,6 +1,5 @@
 #include "seal/sign.h"
 
-#include "base/buf.h"
 #include "base/test.h"
 #include "seal/base64.h"
 

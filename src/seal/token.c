@@ -1,10 +1,5 @@
 #include "seal/token.h"
 
-#include <assert.h>
-
-#include "base/str.h"
-#include "base/uuid.h"
-
 #define PREFIX "hk_"
 
 static const char LETTERS[] =

@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "seal/digest.h"
 
 #define TOKEN_LEN   46 /* hk_ and 43 */

@@ -1,6 +1,5 @@
 #include "seal/worst.h"
 
-#include "base/str.h"
 #include "seal/limits.h"
 #include "seal/password.h"
 

@@ -1,6 +1,5 @@
 #include "seal/worst.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "seal/password.h"
 

@@ -1,8 +1,5 @@
 #include "sink/sink.h"
 
-#include <assert.h>
-
-#include "base/str.h"
 #include "contract/sub.h"
 #include "sink/sink_driver.h"
 

@@ -1,15 +1,7 @@
 /* hook.h: a source as it is written, stored and shown. */
 #include "source/hook.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/member.h"
 #include "contract/preset.h"
 #include "contract/sub.h"

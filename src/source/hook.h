@@ -37,14 +37,10 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "contract/limits.h"
 #include "contract/receive.h"
 #include "http/server/req.h"
 
-struct arena;
-struct buf;
 struct entry;
 struct envelope_opts;
 struct jq;

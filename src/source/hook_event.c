@@ -1,12 +1,5 @@
 /* hook.h: what a request means. */
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/cloud/cloudevent.h"
 #include "event/limits.h"
 #include "http/server/query.h"

@@ -2,13 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "match/jq/jq.h"
 #include "seal/digest.h"

@@ -1,10 +1,6 @@
 #include "source/hook.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
 #include "base/test.h"
 #include "contract/preset.h"
 

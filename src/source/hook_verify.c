@@ -1,10 +1,6 @@
 /* hook.h: is a request from the provider? */
 #include <arpa/inet.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/sign.h"

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/limits.h"
 #include "event/limits.h"
 
 /* Incoming webhooks (source/hook.h). */

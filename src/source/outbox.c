@@ -1,7 +1,5 @@
 #include "source/outbox.h"
 
-#include "base/str.h"
-
 #define NAME_MAX_LEN 63 /* PostgreSQL would cut a longer one */
 
 static bool

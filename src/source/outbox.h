@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "source/limits.h"
 
 struct outbox_opts {

@@ -36,15 +36,9 @@
  * Marks are sent on a second connection, in large pieces, behind the append;
  * the advisory lock is held by the one that reads and ends with it.
  */
-#include <assert.h>
 #include <poll.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "source/outbox_driver.h"
 #include "source/pgwire.h"
 

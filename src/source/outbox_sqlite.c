@@ -11,10 +11,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "source/outbox_driver.h"
 
 struct self {

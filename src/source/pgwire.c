@@ -1,11 +1,8 @@
 #include "source/pgwire.h"
 
-#include <assert.h>
 #include <poll.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/str.h"
 #include "source/limits.h"
 
 /* A look at `stop` so often. */

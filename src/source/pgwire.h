@@ -15,7 +15,6 @@
 
 #include <libpq-fe.h>
 
-#include "base/base.h"
 #include "store/pgconn.h"
 
 #define PGWIRE_AHEAD 32 /* statements that may be on their way */

@@ -29,7 +29,6 @@
 
 #include "event/append.h"
 
-struct arena;
 struct mask;
 
 #define REFUSED_TYPE "ops.source.refused"

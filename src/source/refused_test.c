@@ -3,9 +3,6 @@
 #include <semaphore.h>
 
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/test.h"

@@ -5,14 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "event/append.h"
 #include "loop/thread.h"
 #include "source/refused.h"

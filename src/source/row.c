@@ -1,9 +1,5 @@
 #include "source/row.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/envelope.h"
 #include "source/refused.h"
 

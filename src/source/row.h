@@ -17,11 +17,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "event/append.h"
 #include "source/outbox_driver.h"
 
-struct arena;
 struct mask;
 
 struct row_opts {

@@ -1,7 +1,5 @@
 #include "source/row.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "source/limits.h"
 #include "source/refused.h"

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "store/store.h"

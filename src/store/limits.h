@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 #define STORE_ARGS_MAX     128   /* of a statement: eight rows of the log */
 #define STORE_TX_RUNS      3     /* a transaction that meets another's locks */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
-#include "base/str.h"
 
 #define OTHERS       (S_IRWXG | S_IRWXO)
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)

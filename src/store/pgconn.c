@@ -1,12 +1,8 @@
 #include "store/pgconn.h"
 
-#include <assert.h>
 #include <poll.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "store/limits.h"
 #include "store/store_driver.h"
 

@@ -1,6 +1,5 @@
 #include "store/pgparam.h"
 
-#include <assert.h>
 #include <endian.h>
 
 /* From pg_type.dat; they are part of the protocol and never change. */

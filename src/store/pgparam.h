@@ -9,8 +9,6 @@
 
 #include <libpq-fe.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
 #include "store/limits.h"
 #include "store/store.h"
 #include "store/store_val.h"

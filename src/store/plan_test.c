@@ -4,7 +4,6 @@
  */
 #include <sqlite3.h>
 
-#include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"

@@ -1,13 +1,10 @@
 #include "store/store.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "store/store_driver.h"

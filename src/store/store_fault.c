@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include "base/str.h"
 #include "store/store_driver.h"
 
 #define CRASHED 137 /* as if by SIGKILL */

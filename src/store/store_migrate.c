@@ -1,7 +1,4 @@
-#include <assert.h>
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/store.h"
 #include "store/store_driver.h"

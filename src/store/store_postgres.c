@@ -18,12 +18,9 @@
  * commit. One by which it hangs up is not: it may come behind a commit that
  * waited for a standby.
  */
-#include <assert.h>
 #include <endian.h>
 
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "store/pgconn.h"

@@ -8,9 +8,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "store/limits.h"

@@ -14,7 +14,6 @@
  * and the next start reads what is really there. A write refused because the
  * disk is full is no such thing: the frames before it have no commit mark.
  */
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -22,10 +21,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "store/store_driver.h"

@@ -14,9 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "store/limits.h"

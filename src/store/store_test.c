@@ -12,8 +12,6 @@
 #include <sqlite3.h>
 #include <sys/wait.h>
 
-#include "base/limits.h"
-#include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "store/pgparam.h"

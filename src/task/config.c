@@ -1,11 +1,5 @@
 #include "task/config.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/member.h"
 #include "contract/sub.h"
 #include "sql.h"

@@ -10,10 +10,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
 struct db;
 struct sub_conf;
 

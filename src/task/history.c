@@ -1,11 +1,5 @@
 #include "task/history.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/deliver.h"

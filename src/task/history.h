@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "deliver/engine/flush.h"
 #include "task/task.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* Texts in characters, as seed 004 bounds its columns. */
 #define TASK_RESULT_MAX   (1 * MIB)  /* what extraction found, as JSON */

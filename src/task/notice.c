@@ -1,12 +1,5 @@
 #include "task/notice.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/append.h"
 #include "event/envelope.h"
 #include "task/task.h"

@@ -18,8 +18,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
 struct entry;
 struct task;
 

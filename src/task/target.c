@@ -1,10 +1,5 @@
 #include "task/target.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "sql.h"
 #include "task/limits.h"
 

@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "task/task.h"
 
 /* The subscription of (key, URL); 0: none yet. */

@@ -1,12 +1,5 @@
 #include "task/task.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/member.h"
 #include "sql.h"

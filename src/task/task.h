@@ -24,10 +24,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
 struct db;
 
 enum task_status { /* numbers of the store */

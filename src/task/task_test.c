@@ -1,12 +1,6 @@
 /* task.h, notice.h, target.h, history.h: seed 004's words, on both engines. */
 #include "task/task.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "deliver/engine/deliver.h"
 #include "event/append.h"

@@ -4,10 +4,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <time.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 
 #define FIRST_DATE INT64_C(1780000000) /* May 2026 */
 #define WORDS_MAX  4000                /* there are */

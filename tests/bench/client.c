@@ -24,10 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 
 static struct MHD_Response *empty;
 static long left, running, failures;

@@ -12,9 +12,6 @@
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "feed/limits.h"
 
 #define ITEMS   1000

@@ -9,16 +9,8 @@
  * counted or told. Says {"rate": …, "cpu_us": …}.
  */
 #include <libpq-fe.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "seal/digest.h"
 #include "sql.h"
 #include "store/store.h"

@@ -23,15 +23,8 @@
 #include <libpq-fe.h>
 #include <semaphore.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "articles.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "doc/caged.h"
 #include "doc/child.h"
 #include "doc/limits.h"

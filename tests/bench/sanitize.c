@@ -10,8 +10,6 @@
  */
 #include "markup/sanitize.h"
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/limits.h"
 
 static const char ARTICLE[] =

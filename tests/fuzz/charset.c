@@ -7,10 +7,6 @@
  */
 #include "markup/charset.h"
 
-#include <assert.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,12 +4,6 @@
  * Whatever is refused: in words that can be shown. */
 #include "event/cloud/cloudevent.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "event/envelope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

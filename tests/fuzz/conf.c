@@ -2,12 +2,6 @@
  * printed so that reading that again gives the same. */
 #include "base/conf/conf.h"
 
-#include <assert.h>
-
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void

@@ -1,10 +1,6 @@
 /* A token that is taken is the one token of its place; every place has one. */
 #include "event/cursor.h"
 
-#include <assert.h>
-
-#include "base/str.h"
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int

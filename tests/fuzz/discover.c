@@ -5,10 +5,6 @@
  */
 #include "feed/discover.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "markup/href.h"
 #include "markup/limits.h"
 #include "said.h"

@@ -3,12 +3,7 @@
  * or a value as harmless as one of a parser's. The first byte says which kind
  * of answer is expected. What is read goes the same way again and stays itself.
  */
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "doc/shapes.h"
 #include "feed/discover.h"
 #include "feed/feed.h"

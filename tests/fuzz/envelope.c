@@ -3,13 +3,6 @@
  * is refused: in words that can be shown. */
 #include "event/envelope.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "event/mask.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

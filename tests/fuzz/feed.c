@@ -7,12 +7,6 @@
  */
 #include "feed/feed.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "feed/limits.h"
 #include "markup/limits.h"
 #include "markup/xml_print_test.h"

@@ -2,10 +2,7 @@
  * A date from anybody: none, or one between the years 1 and 9999 that is read
  * back the same when it is written by RFC 3339.
  */
-#include <assert.h>
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "feed/date.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,13 +3,7 @@
  * JSON Feed is refused in words or read. The first byte chooses what the bytes
  * are said to be.
  */
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "feed/feed.h"
 #include "feed/jsonfix.h"
 #include "feed/limits.h"

@@ -3,12 +3,7 @@
  * of a body is JSON, or refused in words that can be shown. */
 #include "source/hook.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "event/envelope.h"
 #include "source/limits.h"

@@ -14,10 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/str.h"
 #include "http/server/gzip.h"
 #include "http/server/query.h"
 #include "http/server/req.h"

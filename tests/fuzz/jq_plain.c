@@ -1,11 +1,6 @@
 /* Whatever is taken for plain is also let through by the scanner, and runs
  * over documents of all shapes to one of three verdicts. */
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "match/jq/jq_scan.h"
 #include "match/jq/plain.h"
 

@@ -1,13 +1,6 @@
 /* Whatever parses: spans nest and parse alone to an equal tree, pointers find
  * their value. Whatever does not: the error has a place. */
-#include "base/json.h"
-
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "base/base.h"
 
 #define POINTERS_MAX 200 /* each is a walk from the root */
 

@@ -1,12 +1,8 @@
 /* Our tokenizer against yajl's: what one takes the other takes, with the same
  * values in the same order. Apart from what json.h refuses and yajl does not. */
-#include <assert.h>
 #include <yajl/yajl_parse.h>
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "base/base.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,8 +4,6 @@
 #include "seal/jwt.h"
 
 #include "account/limits.h"
-#include "base/arena.h"
-#include "base/str.h"
 #include "seal/limits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

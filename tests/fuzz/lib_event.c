@@ -1,10 +1,7 @@
 /* JSON of a stranger as an event, for libhikyaku: what is prepared once is
  * prepared for good, and what can be read names its record. */
-#include <assert.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "base/str.h"
+#include "base/base.h"
 #include "hikyaku.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

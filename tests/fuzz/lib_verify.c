@@ -1,11 +1,7 @@
 /* A request as strangers send it, to each scheme of libhikyaku: headers, an
  * empty line, the body; the first byte chooses the scheme and the time. It is
  * refused in words that can be shown, and nobody who has no key is let in. */
-#include <assert.h>
-#include <stdint.h>
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "contract/receive.h"
 #include "hikyaku.h"
 

@@ -5,11 +5,6 @@
  */
 #include "feed/opml.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "feed/limits.h"
 #include "markup/limits.h"
 #include "said.h"

@@ -6,11 +6,6 @@
  */
 #include "http/peer.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/str.h"
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool

@@ -2,12 +2,8 @@
  * Whatever is typed is a query that SQLite takes, or no word; and a text is
  * found by itself in quotes. Cursors are taken when they are from here.
  */
-#include <assert.h>
 #include <sqlite3.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "doc/limits.h"
 #include "doc/terms.h"
 #include "reader/item_cursor.h"

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <assert.h>
-
 #include "base/base.h"
 #include "markup/charset.h"
 

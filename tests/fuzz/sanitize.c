@@ -6,10 +6,6 @@
  */
 #include "markup/sanitize.h"
 
-#include <assert.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "markup/charset.h"
 #include "markup/sanitize_check_test.h"
 #include "said.h"

@@ -2,13 +2,8 @@
  * taken: stored and loaded it is the same, shown and sent back it is taken
  * again, and a request is made or refused in words. Whatever is refused: in
  * words that can be shown. */
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/request.h"
 #include "contract/sub.h"

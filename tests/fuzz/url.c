@@ -7,11 +7,9 @@
 #include "http/url.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <curl/curl.h>
 
 #include "base/conf/conf.h"
-#include "base/str.h"
 #include "http/client/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,10 +4,6 @@
  */
 #include "reader/websub.h"
 
-#include <assert.h>
-
-#include "base/str.h"
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void

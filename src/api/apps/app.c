@@ -1,10 +1,6 @@
 #include "api/apps/app.h"
 
 #include "api/api.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "seal/base64.h"
 
 /* ---- what the request says ---- */

@@ -28,13 +28,10 @@
 #pragma once
 
 #include "api/handlers.h"
-#include "base/put.h"
 #include "http/server/query.h"
 #include "reader/fetch/fetcher.h"
 #include "reader/lists.h"
 #include "reader/sync.h"
-
-struct json;
 
 /* Who asks, as reader/sync.h wants it. */
 #define APP_SYNC(r, db) (&(struct sync){db, (r)->who.user, (r)->arena})

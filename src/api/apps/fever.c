@@ -2,8 +2,6 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "http/server/query.h"
 #include "reader/limits.h"
 #include "reader/sync.h"

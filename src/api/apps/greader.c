@@ -1,12 +1,7 @@
 #include "api/apps/greader.h"
 
-#include <stdlib.h>
-
 #include "account/auth.h"
 #include "api/api.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "reader/limits.h"
 #include "seal/digest.h"
 

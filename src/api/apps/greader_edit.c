@@ -1,8 +1,5 @@
 #include "api/api.h"
 #include "api/apps/greader.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "reader/category.h"
 #include "reader/import.h"
 #include "reader/subscription.h"

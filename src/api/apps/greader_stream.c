@@ -1,7 +1,4 @@
 #include "api/apps/greader.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "markup/xml_write.h"
 #include "reader/limits.h"
 

@@ -1,6 +1,5 @@
 #include "api/apps/greader.h"
 
-#include "base/str.h"
 #include "base/test.h"
 
 static void

@@ -1,10 +1,6 @@
 #include "api/apps/miniflux.h"
 
 #include "api/api.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "feed/discover.h"
 #include "reader/category.h"
 #include "reader/subscription.h"

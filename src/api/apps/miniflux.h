@@ -8,8 +8,6 @@
 
 #include "api/apps/app.h"
 
-struct json;
-
 /* The body as a JSON object. */
 int miniflux_body(struct req *r, struct json **ret, struct err *e) MUST_CHECK;
 /* An element of a list, or the answer itself. */

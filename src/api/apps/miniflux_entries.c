@@ -1,9 +1,5 @@
 #include "api/api.h"
 #include "api/apps/miniflux.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "feed/limits.h"
 #include "reader/limits.h"
 

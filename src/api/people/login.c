@@ -7,10 +7,7 @@
 #include "api/io.h"
 #include "api/people/people.h"
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/str.h"
 
 bool
 api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])

@@ -6,10 +6,6 @@
 #include "api/people/people.h"
 #include "api/v1/account.h"
 #include "audit/audit.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "sql.h"
 
 #define THEME_FIRST "light" /* until one says otherwise */

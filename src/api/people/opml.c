@@ -3,9 +3,6 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "doc/caged.h"
 #include "reader/import.h"
 

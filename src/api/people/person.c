@@ -1,7 +1,5 @@
 #include "api/people/person.h"
 
-#include "base/put.h"
-#include "base/str.h"
 #include "http/server/reply.h"
 
 static const struct word {

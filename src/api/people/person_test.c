@@ -1,6 +1,5 @@
 #include "api/people/person.h"
 
-#include "base/buf.h"
 #include "base/test.h"
 #include "http/server/reply.h"
 

@@ -3,8 +3,6 @@
 #include "api/io.h"
 #include "api/task/tasks.h"
 #include "api/v1/sub.h"
-#include "base/arena.h"
-#include "base/str.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "task/config.h"

@@ -4,10 +4,7 @@
 #include "account/keys.h"
 #include "api/api.h"
 #include "api/v1/sub.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/sub.h"
 #include "http/client/guard.h"
 

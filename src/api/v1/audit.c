@@ -18,10 +18,6 @@
 #include "api/handlers.h"
 #include "api/io.h"
 #include "audit/limits.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "http/server/limits.h"
 
 /* The columns of the CSV: a name, and where it is in a row. */

@@ -1,9 +1,6 @@
 /* Pull consumers (consumers.c): fetching events and answering for them. */
 #include "api/api.h"
 #include "api/v1/delivery.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
 #include "contract/limits.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"

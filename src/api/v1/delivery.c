@@ -2,7 +2,6 @@
 #include "api/v1/delivery.h"
 
 #include "api/api.h"
-#include "base/arena.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/sealed.h"

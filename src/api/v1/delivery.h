@@ -20,7 +20,6 @@
 #include "api/handlers.h"
 #include "api/io.h"
 #include "api/limits.h"
-#include "base/uuid.h"
 #include "deliver/engine/deliver.h"
 #include "sql.h"
 

@@ -3,9 +3,6 @@
 
 #include "api/api.h"
 #include "api/v1/delivery.h"
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "event/limits.h"
 #include "event/sealed.h"

@@ -5,7 +5,6 @@
  */
 #include "api/limits.h"
 #include "api/v1/delivery.h"
-#include "base/arena.h"
 #include "deliver/engine/letter.h"
 #include "http/server/limits.h"
 #include "sql.h"

@@ -6,8 +6,6 @@
 #include "api/api.h"
 #include "api/v1/delivery.h"
 #include "api/v1/sub.h"
-#include "base/arena.h"
-#include "base/json.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"

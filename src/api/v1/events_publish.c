@@ -1,16 +1,10 @@
-#include <assert.h>
 
 #include "account/limiter.h"
 #include "api/api.h"
 #include "api/handlers.h"
 #include "api/io.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "event/append.h"
 #include "event/cloud/cloudevent.h"

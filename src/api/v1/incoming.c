@@ -1,18 +1,12 @@
 /* sources.h: taking a hook, and trying one out. */
-#include <assert.h>
 
 #include "account/limiter.h"
 #include "api/api.h"
 #include "api/io.h"
 #include "api/v1/sources.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "event/append.h"
 #include "event/cloud/cloudevent.h"

@@ -4,11 +4,7 @@
 #include "api/api.h"
 #include "api/io.h"
 #include "api/v1/account.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
-#include "base/str.h"
 
 static int
 read_scopes(const struct json *j, struct key *k, struct err *e)

@@ -1,7 +1,6 @@
 #include "api/v1/log_page.h"
 
 #include "api/api.h"
-#include "base/str.h"
 #include "event/cursor.h"
 #include "event/limits.h"
 #include "event/sealed.h"

@@ -9,10 +9,8 @@
 #pragma once
 
 #include "api/io.h"
-#include "base/uuid.h"
 #include "event/limits.h"
 
-struct buf;
 struct db;
 struct keyring;
 struct principal;

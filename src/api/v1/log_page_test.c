@@ -2,7 +2,6 @@
 
 #include <semaphore.h>
 
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/test.h"
 #include "event/append.h"

@@ -3,8 +3,6 @@
 #include "api/io.h"
 #include "api/limits.h"
 #include "api/v1/sub.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "contract/preset.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"

@@ -10,7 +10,6 @@
  */
 #include "api/api.h"
 #include "api/handlers.h"
-#include "base/put.h"
 #include "ops/reseal.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"

@@ -20,7 +20,6 @@
 #pragma once
 
 #include "api/handlers.h"
-#include "base/uuid.h"
 #include "contract/sub.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver.h"

@@ -1,16 +1,8 @@
 /* sub.h: the check thread, and the way of a change through the threads. */
-#include <assert.h>
 
 #include "api/api.h"
 #include "api/v1/sub.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"

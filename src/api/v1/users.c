@@ -5,11 +5,7 @@
 #include "api/io.h"
 #include "api/people/people.h"
 #include "api/v1/account.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
-#include "base/str.h"
 
 /* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
 static void

@@ -1,16 +1,11 @@
 #include "base/conf/conf.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/near.h"
-#include "base/str.h"
 #include "conf_limits.h"
 
 #define ENV_NAME_MAX 64

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 static char *const NO_ENV[] = {NULL};

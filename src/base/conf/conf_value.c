@@ -1,10 +1,5 @@
 #include "base/conf/conf_value.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
-
 #define MASK "********"
 
 struct unit {

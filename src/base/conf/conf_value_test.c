@@ -1,8 +1,5 @@
 #include "base/conf/conf_value.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 static const struct conf_key INT = {

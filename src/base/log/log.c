@@ -4,10 +4,6 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
-
 #define HELD_MAX ((size_t)16 << 10)
 
 static struct {

@@ -6,10 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
-
 #define PREFIX   "hikyaku-"
 #define SUFFIX   ".log"
 #define DAY_LEN  10 /* 2026-11-15 */

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/test.h"
 
 #define DAY_US (86400 * US_PER_S)

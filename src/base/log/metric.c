@@ -6,9 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/version.h"
 
 #define BOUNDS_MAX 15

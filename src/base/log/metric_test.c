@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 static struct buf text = BUF(MIB);

@@ -2,11 +2,6 @@
 
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "store/store.h"

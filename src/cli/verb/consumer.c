@@ -1,8 +1,3 @@
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 

@@ -1,13 +1,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/uuid.h"
 #include "cli/listing.h"
 #include "cli/receiver.h"
 #include "cli/verbs.h"

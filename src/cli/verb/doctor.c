@@ -3,10 +3,6 @@
 #include <sys/statvfs.h>
 
 #include "account/scopes.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "store/store.h"

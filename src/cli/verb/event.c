@@ -1,11 +1,6 @@
-#include <assert.h>
 #include <unistd.h>
 
 #include "api/v1/log_page.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "cli/client.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"

@@ -1,9 +1,5 @@
 #include "feed/feed.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "cli/verbs.h"
 #include "feed/discover.h"
 #include "feed/limits.h"

@@ -1,7 +1,6 @@
 /* key and user, as they work on a store that no server has. */
 #include "account/limits.h"
 #include "base/test.h"
-#include "base/uuid.h"
 #include "cli/verbs.h"
 #include "seal/token.h"
 #include "store/fixture_test.h"

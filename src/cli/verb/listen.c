@@ -1,9 +1,5 @@
 #include <signal.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "cli/limits.h"
 #include "cli/receiver.h"
 #include "cli/scheme.h"

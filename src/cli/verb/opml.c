@@ -1,6 +1,3 @@
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "cli/client.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"

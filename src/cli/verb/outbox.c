@@ -1,6 +1,5 @@
 #include "source/outbox.h"
 
-#include "base/str.h"
 #include "cli/verbs.h"
 
 /* An outbox table: how it is made, and whether one is fit. */

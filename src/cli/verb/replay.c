@@ -1,10 +1,5 @@
-#include <time.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "cli/limits.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"

@@ -1,12 +1,5 @@
-#include <time.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "ops/reseal.h"

@@ -1,8 +1,3 @@
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "contract/sub.h"

@@ -3,10 +3,6 @@
 #include <unistd.h>
 
 #include "account/accounts.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "http/server/limits.h"

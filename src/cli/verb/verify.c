@@ -1,7 +1,3 @@
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
 #include "contract/limits.h"

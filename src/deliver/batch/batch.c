@@ -1,13 +1,6 @@
 #include "deliver/batch/batch.h"
 
-#include <time.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/retry.h"
 #include "deliver/batch/batch_priv.h"
 #include "deliver/engine/letter.h"

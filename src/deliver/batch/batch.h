@@ -52,7 +52,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "contract/verdict.h"
 
 struct batcher;

@@ -1,16 +1,7 @@
 /* batch.h: one commit, from what is due to the log. */
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "deliver/batch/batch_priv.h"
 #include "deliver/engine/detail.h"
 #include "deliver/engine/flush.h"

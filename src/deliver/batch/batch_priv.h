@@ -8,8 +8,6 @@
 
 #include "audit/audit.h"
 #include "base/heap.h"
-#include "base/limits.h"
-#include "base/list.h"
 #include "deliver/batch/batch.h"
 #include "deliver/batch/batch_window.h"
 #include "deliver/batch/child_limit.h"

@@ -1,10 +1,6 @@
 /* batch.h: what the store knows of it, and what comes back from there. */
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/map.h"
-#include "base/mem.h"
 #include "deliver/batch/batch_priv.h"
 #include "sql.h"
 

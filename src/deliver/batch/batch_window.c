@@ -1,16 +1,5 @@
 #include "deliver/batch/batch_window.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "deliver/limits.h"
 
 #define ID_MAX      256 /* bytes of a folder's or an object's id */

@@ -27,14 +27,10 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "deliver/batch/child_limit.h"
 
-struct arena;
 struct batch_count;
 struct batch_group;
-struct buf;
 
 struct batch_event {
 	int64_t seq, at_us;

@@ -1,15 +1,6 @@
 /* Seed 000, 10.2.1: what a batch holds and where it ends. */
 #include "deliver/batch/batch_window.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "deliver/limits.h"
 

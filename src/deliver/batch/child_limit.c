@@ -1,16 +1,5 @@
 #include "deliver/batch/child_limit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/list.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "deliver/batch/ring.h"
 #include "deliver/limits.h"
 

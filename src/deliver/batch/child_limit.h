@@ -37,10 +37,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
 
-struct arena;
-struct buf;
 struct child_limit;
 
 enum child_type { CHILD_CREATED, CHILD_UPDATED, CHILD_DELETED, CHILD_TYPES };

@@ -1,14 +1,6 @@
 /* Seed 000, 10.2.2 and 10.2.3, with the numbers that stand there. */
 #include "deliver/batch/child_limit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "deliver/limits.h"
 

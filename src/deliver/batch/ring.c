@@ -1,7 +1,5 @@
 #include "deliver/batch/ring.h"
 
-#include "base/mem.h"
-
 bool
 ring_full(const struct ring *r, size_t most, int64_t now, int64_t span)
 {

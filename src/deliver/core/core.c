@@ -1,7 +1,5 @@
 #include "deliver/core/core.h"
 
-#include <assert.h>
-
 #include "deliver/core/core_priv.h"
 #include "deliver/core/limits.h"
 

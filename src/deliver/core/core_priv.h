@@ -32,9 +32,6 @@
 #pragma once
 
 #include "base/heap.h"
-#include "base/list.h"
-#include "base/map.h"
-#include "base/mem.h"
 #include "deliver/core/core.h"
 
 /* A delivery's name; the map's key. */

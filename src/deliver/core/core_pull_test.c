@@ -1,7 +1,6 @@
 /*
  * core_pull_test.c - small scenarios of subscriptions that pull.
  */
-#include <stdlib.h>
 
 #include "base/test.h"
 #include "deliver/core/core.h"

@@ -1,4 +1,3 @@
-#include <assert.h>
 
 #include "deliver/core/core_priv.h"
 #include "deliver/core/limits.h"

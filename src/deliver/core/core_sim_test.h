@@ -10,10 +10,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "deliver/core/core_priv.h"
 #include "deliver/core/limits.h"
 

@@ -3,9 +3,6 @@
  */
 #include "deliver/core/core.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "base/test.h"
 #include "contract/limits.h"
 #include "deliver/core/core_test.h"

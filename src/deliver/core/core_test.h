@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdlib.h>
-
 #include "deliver/core/core.h"
 
 #define SEC        ((int64_t)1000 * 1000)

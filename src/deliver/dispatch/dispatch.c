@@ -1,13 +1,7 @@
 #include "deliver/dispatch/dispatch.h"
 
-#include <assert.h>
-
-#include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/batch/batch.h"
 #include "deliver/dispatch/dispatch_priv.h"

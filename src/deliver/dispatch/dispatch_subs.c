@@ -1,9 +1,6 @@
 /* dispatch_priv.h: which subscriptions there are, in the order of the log. */
 #include "base/conf/conf.h"
 #include "base/log/log.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/batch/batch.h"
 #include "deliver/dispatch/dispatch_priv.h"

@@ -1,6 +1,5 @@
 #include "deliver/dispatch/strikes.h"
 
-#include "base/clock.h"
 #include "deliver/limits.h"
 
 #define TEXT_(n) #n

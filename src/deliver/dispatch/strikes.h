@@ -16,7 +16,6 @@
 
 #include <stdatomic.h>
 
-#include "base/base.h"
 #include "contract/verdict.h"
 #include "deliver/limits.h"
 

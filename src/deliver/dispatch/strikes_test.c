@@ -1,7 +1,6 @@
 /* strikes.h: three overruns, a hundred errors, and the edges of their time. */
 #include "deliver/dispatch/strikes.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "deliver/limits.h"
 

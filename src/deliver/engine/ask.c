@@ -1,6 +1,5 @@
 #include "deliver/engine/ask.h"
 
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/deliver_priv.h"

@@ -1,12 +1,8 @@
 #include "deliver/engine/attempt.h"
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/detail.h"

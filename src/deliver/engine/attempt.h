@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include "base/clock.h"
-#include "base/list.h"
 #include "contract/request.h"
 #include "contract/sub.h"
 #include "contract/verdict.h"
@@ -27,7 +25,6 @@
 #include "deliver/engine/fetch.h"
 #include "sink/sink.h"
 
-struct arena;
 struct client;
 struct core;
 struct letter;

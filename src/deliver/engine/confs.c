@@ -1,11 +1,6 @@
 #include "deliver/engine/confs.h"
 
-#include "base/arena.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
 #include "deliver/engine/preset_store.h"

@@ -10,14 +10,12 @@
  */
 #pragma once
 
-#include "base/list.h"
 #include "contract/sub.h"
 
 struct conf;
 struct db;
 struct jq;
 struct keyring;
-struct map;
 struct presets;
 
 /* Counted: attempts, and the cache. */

@@ -1,11 +1,6 @@
 #include "deliver/engine/control.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "deliver/engine/wish.h"
 #include "event/envelope.h"
 #include "seal/digest.h"

@@ -12,11 +12,8 @@
 #pragma once
 
 #include "audit/audit.h"
-#include "base/base.h"
-#include "base/uuid.h"
 #include "event/append.h"
 
-struct arena;
 struct db;
 struct wish;
 

@@ -1,12 +1,7 @@
 #include "deliver/engine/deliver.h"
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/metric.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/limits.h"
 #include "deliver/engine/deliver_priv.h"

@@ -20,7 +20,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/delivery_id.h"
 #include "deliver/engine/flush.h"

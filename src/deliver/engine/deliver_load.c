@@ -1,4 +1,3 @@
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/engine/deliver_priv.h"
 #include "sql.h"

@@ -1,9 +1,7 @@
 /* deliver_priv.h: what other threads tell the deliver thread. */
-#include <assert.h>
 
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/map.h"
 #include "contract/preset.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"

@@ -33,9 +33,7 @@
 #include "deliver/engine/owner.h"
 #include "deliver/engine/replay.h"
 
-struct arena;
 struct client;
-struct map;
 struct pool;
 struct stale;
 

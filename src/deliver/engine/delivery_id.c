@@ -1,14 +1,9 @@
 #include "deliver/engine/delivery_id.h"
 
-#include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/sip.h"
-#include "base/str.h"
 #include "seal/base64.h"
 #include "sql.h"
 

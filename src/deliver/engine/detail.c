@@ -1,8 +1,5 @@
 #include "deliver/engine/detail.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "deliver/core/core.h"
 #include "deliver/limits.h"
 

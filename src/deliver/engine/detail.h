@@ -9,7 +9,6 @@
 
 #include "base/base.h"
 
-struct buf;
 struct core_result;
 
 struct flush_detail {

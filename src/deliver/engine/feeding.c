@@ -1,11 +1,7 @@
 #include "deliver/engine/feeding.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/str.h"
 #include "contract/request.h"
 #include "contract/verdict.h"
 #include "deliver/engine/control.h"

@@ -1,12 +1,6 @@
 #include "deliver/engine/fetch.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/limits.h"
 #include "deliver/engine/deliver_priv.h"

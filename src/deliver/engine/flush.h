@@ -19,8 +19,6 @@
  */
 #pragma once
 
-#include "base/clock.h"
-#include "base/uuid.h"
 #include "deliver/engine/note.h"
 #include "event/append.h"
 

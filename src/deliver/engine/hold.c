@@ -2,8 +2,6 @@
 
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/flush.h"

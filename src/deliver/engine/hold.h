@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "base/list.h"
 #include "contract/verdict.h"
 #include "deliver/engine/note.h"
 

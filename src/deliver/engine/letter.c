@@ -1,12 +1,6 @@
 #include "deliver/engine/letter.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/json.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "event/record.h"
 #include "event/sealed.h"
 #include "seal/digest.h"

@@ -11,12 +11,9 @@
 
 #include <stdatomic.h>
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "contract/request.h"
 #include "deliver/core/core.h"
 
-struct arena;
 struct keyring;
 struct sql_log_feed_row;
 

@@ -1,7 +1,6 @@
 /* letter.h: whom an entry names. */
 #include "deliver/engine/letter.h"
 
-#include "base/str.h"
 #include "base/test.h"
 
 static void

@@ -1,7 +1,6 @@
 #include "deliver/engine/owner.h"
 
 #include "base/log/log.h"
-#include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "node/limits.h"
 #include "node/node.h"

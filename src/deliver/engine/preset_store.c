@@ -1,7 +1,6 @@
 #include "deliver/engine/preset_store.h"
 
 #include "base/log/log.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "sql.h"
 

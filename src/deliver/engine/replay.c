@@ -1,13 +1,5 @@
 #include "deliver/engine/replay.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "deliver/core/core.h"
 #include "deliver/core/limits.h"
 #include "deliver/engine/wish.h"

@@ -29,7 +29,6 @@
 
 struct core;
 struct core_reader;
-struct map;
 
 struct replay_key {
 	uint32_t sub, rep;

@@ -1,7 +1,5 @@
 #include "deliver/engine/replay.h"
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "deliver/core/limits.h"
 #include "deliver/limits.h"

@@ -1,9 +1,6 @@
 #include "deliver/engine/stale.h"
 
-#include "base/list.h"
 #include "base/log/metric.h"
-#include "base/map.h"
-#include "base/mem.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"

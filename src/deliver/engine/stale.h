@@ -36,7 +36,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "deliver/core/core.h"
 
 struct stale;

@@ -1,8 +1,5 @@
 #include "deliver/engine/wish.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/retry.h"
 #include "contract/sub.h"
 #include "deliver/batch/child_limit.h"

@@ -13,8 +13,6 @@
 
 #include <stdatomic.h>
 
-#include "base/base.h"
-#include "base/uuid.h"
 #include "contract/sub.h"
 #include "deliver/core/core.h"
 #include "deliver/dispatch/strikes.h"

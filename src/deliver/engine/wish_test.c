@@ -1,10 +1,6 @@
 #include "deliver/engine/wish.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 

@@ -1,12 +1,5 @@
 #include "event/cloud/cloudevent.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "seal/digest.h"

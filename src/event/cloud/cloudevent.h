@@ -38,10 +38,6 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/uuid.h"
-
-struct arena;
-struct json;
 
 /* `tenant` is for an event that names none; NULL: it must. */
 int cloudevent_structured(struct arena *a, const struct json *tree,

@@ -1,10 +1,5 @@
 #include "event/cloud/cloudevent.h"
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "event/envelope.h"
 

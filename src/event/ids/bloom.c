@@ -1,9 +1,5 @@
 #include "event/ids/bloom.h"
 
-#include <assert.h>
-
-#include "base/mem.h"
-
 #define BLOCK_BITS 512 /* one cache line */
 #define BITS       4   /* of a hash, each 9 bits of it */
 #define UNUSED     21  /* low bits of a hash */

@@ -1,6 +1,5 @@
 #include "event/ids/bloom.h"
 
-#include "base/limits.h"
 #include "base/test.h"
 
 static int64_t

@@ -1,11 +1,6 @@
 #include "event/ids/ids.h"
 
-#include <assert.h>
-
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "event/ids/bloom.h"
 #include "sql.h"
 

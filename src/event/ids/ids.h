@@ -41,7 +41,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "event/limits.h"
 
 struct db;

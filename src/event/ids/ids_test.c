@@ -1,6 +1,5 @@
 #include "event/ids/ids.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "event/limits.h"
 #include "sql.h"

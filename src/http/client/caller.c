@@ -2,7 +2,6 @@
 
 #include <stdatomic.h>
 
-#include "base/mem.h"
 #include "loop/thread.h"
 
 struct caller {

@@ -18,7 +18,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "http/client/client.h"
 #include "loop/mailbox.h"
 

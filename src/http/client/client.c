@@ -1,15 +1,11 @@
 #include "http/client/client.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/client/client_priv.h"
 
 /* Whose socket an event is about, in the upper half of its u64. */

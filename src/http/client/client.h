@@ -49,7 +49,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "http/client/guard.h"
 #include "http/method.h"
 #include "loop/mailbox.h"

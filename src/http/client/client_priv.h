@@ -15,8 +15,6 @@
 
 #include <curl/curl.h>
 
-#include "base/buf.h"
-#include "base/list.h"
 #include "http/client/client.h"
 #include "http/client/resolve.h"
 #include "http/url.h"

@@ -18,12 +18,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "base/base.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "http/client/client.h"
 #include "http/client/limits.h"

@@ -1,11 +1,7 @@
 #include <arpa/inet.h>
-#include <assert.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/client/client_priv.h"
 #include "seal/digest.h"
 

@@ -1,11 +1,5 @@
 #include "http/client/follow.h"
 
-#include <assert.h>
-
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/client/limits.h"
 #include "markup/href.h"
 

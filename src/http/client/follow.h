@@ -26,7 +26,6 @@
  */
 #pragma once
 
-#include "base/list.h"
 #include "http/client/client.h"
 #include "http/limits.h"
 #include "http/url.h"

@@ -1,6 +1,5 @@
 #include "http/client/follow.h"
 
-#include "base/str.h"
 #include "base/test.h"
 
 static const struct {

@@ -1,10 +1,6 @@
 #include "http/client/guard.h"
 
-#include <assert.h>
-
 #include "base/conf/conf.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/limits.h"
 #include "http/nets.h"
 #include "http/url.h"

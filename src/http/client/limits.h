@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 /* The thread that calls for others (http/client/caller.h). */
 #define CALLER_CONNECTIONS 64

@@ -1,15 +1,5 @@
 #include "http/client/oauth.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/client/client.h"
 #include "http/client/limits.h"
 #include "http/percent.h"

@@ -18,9 +18,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "base/list.h"
 
-struct buf;
 struct client;
 struct oauth;
 struct oauth_token;

@@ -5,11 +5,6 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
-
 #define TRIES 2
 
 struct name {

@@ -15,8 +15,6 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/list.h"
 #include "http/client/limits.h"
 #include "http/url.h"
 

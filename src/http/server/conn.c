@@ -1,11 +1,5 @@
 #include "http/server/conn.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/peer.h"
 #include "http/server/limits.h"
 

@@ -1,7 +1,4 @@
-#include <assert.h>
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/limits.h"
 #include "http/server/query.h"

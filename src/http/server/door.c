@@ -1,6 +1,5 @@
 #include "http/server/door.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -12,9 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
 #include "http/server/conn.h"
 #include "http/server/limits.h"
 #include "http/server/linger.h"

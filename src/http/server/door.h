@@ -43,7 +43,7 @@
 
 #include <stdatomic.h>
 
-#include "base/list.h"
+#include "base/base.h"
 
 struct door;
 struct principal;

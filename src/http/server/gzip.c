@@ -1,12 +1,7 @@
 #include "http/server/gzip.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <zlib.h>
-
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/str.h"
 
 #define LEVEL       1
 #define GZIP_WINDOW (15 + 16) /* 32 KiB, gzip header */

@@ -9,8 +9,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 /* Does Accept-Encoding allow gzip? q=0 says no, a name beats "*". */
 bool gzip_accepted(struct str accept_encoding);
 /* Appends s compressed. False when it got no smaller or there is no memory. */

@@ -2,10 +2,7 @@
 
 #include <zlib.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/test.h"
-#include "base/uuid.h"
 
 static void
 test_accepted(void **)

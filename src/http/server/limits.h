@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/limits.h"
+#include "base/base.h"
 
 #define HTTP_ARENA_MAX    (24 * MIB) /* all that one request may make */
 #define HTTP_PATH_MAX     2048

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "http/server/limits.h"
 
 struct linger_list {

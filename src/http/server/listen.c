@@ -9,7 +9,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/str.h"
 #include "http/server/limits.h"
 #include "http/url.h"
 

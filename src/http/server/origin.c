@@ -1,6 +1,5 @@
 #include "http/server/origin.h"
 
-#include "base/str.h"
 #include "http/server/req.h"
 #include "http/url.h"
 

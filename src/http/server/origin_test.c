@@ -1,6 +1,5 @@
 #include "http/server/origin.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "http/server/req.h"
 

@@ -1,7 +1,5 @@
 #include "http/server/query.h"
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "http/server/limits.h"
 
 static size_t

@@ -1,8 +1,5 @@
 #include "http/server/query.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "http/server/limits.h"
 

@@ -1,11 +1,6 @@
 #include "http/server/reply.h"
 
-#include <assert.h>
-
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/gzip.h"
 #include "http/server/limits.h"

@@ -15,8 +15,6 @@
 
 #include "base/base.h"
 
-struct buf;
-
 /* An error that is about to be told. */
 struct http_error {
 	int status;

@@ -1,7 +1,5 @@
 #include "http/server/reply.h"
 
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "http/server/server_test.h"
 

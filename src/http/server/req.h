@@ -28,14 +28,10 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/buf.h"
-#include "base/uuid.h"
 #include "http/method.h"
 #include "loop/mailbox.h"
 #include "loop/pool.h"
 
-struct arena;
 struct conn;
 struct db;
 struct req;

@@ -1,6 +1,4 @@
-#include <assert.h>
 
-#include "base/mem.h"
 #include "http/server/conn.h"
 
 /*

@@ -1,8 +1,5 @@
 #include "http/server/router.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "http/server/limits.h"
 #include "http/server/query.h"
 

@@ -1,7 +1,5 @@
 #include "http/server/router.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 #define ROUTE(m, p)                                                            \

@@ -1,18 +1,12 @@
 #include "http/server/server.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "http/limits.h"
 #include "http/server/conn.h"
 #include "http/server/limits.h"

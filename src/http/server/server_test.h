@@ -13,10 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "http/server/query.h"
 #include "http/server/req.h"

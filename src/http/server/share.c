@@ -1,7 +1,5 @@
 #include "http/server/share.h"
 
-#include <assert.h>
-
 #include "http/nets.h"
 #include "http/server/req.h"
 

@@ -1,5 +1,4 @@
 /* Slow, vanishing and endless clients; many at once; drain and stop. */
-#include "base/arena.h"
 #include "base/test.h"
 #include "http/server/limits.h"
 #include "http/server/server_test.h"

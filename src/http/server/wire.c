@@ -1,9 +1,7 @@
 #include "http/server/wire.h"
 
-#include <assert.h>
 #include <stdarg.h>
 
-#include "base/str.h"
 #include "http/server/limits.h"
 
 #define VERSION   "HTTP/1.1"

@@ -1,6 +1,5 @@
 #include "http/server/wire.h"
 
-#include "base/str.h"
 #include "base/test.h"
 #include "http/server/limits.h"
 

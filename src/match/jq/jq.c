@@ -1,15 +1,5 @@
 #include "match/jq/jq.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "cage/proc.h"
 #include "match/jq/jq_child.h"
 #include "match/jq/jq_scan.h"

@@ -32,7 +32,6 @@
 
 #include "base/base.h"
 
-struct arena;
 struct jq;
 
 enum jq_verdict {

@@ -7,9 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "cage/cage.h"
 #include "cage/shut.h"
 #include "match/jq/jq.h"

@@ -1,6 +1,5 @@
 #include "match/jq/jq_scan.h"
 
-#include "base/str.h"
 #include "match/limits.h"
 
 /* Variables are written with their dollar. */

@@ -4,10 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "cage/limits.h"
 #include "match/jq/jq_child.h"

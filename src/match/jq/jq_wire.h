@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "match/limits.h"
 
 enum jq_op {

@@ -1,10 +1,5 @@
 #include "match/jq/plain.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "match/jq/jq_scan.h"
 #include "match/limits.h"
 

@@ -16,10 +16,8 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "match/jq/jq.h"
 
-struct json;
 struct plain;
 
 /* NULL when it is not of this kind; free() it. */

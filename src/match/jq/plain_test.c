@@ -1,9 +1,5 @@
 #include "match/jq/plain.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "match/jq/jq_child.h"
 #include "match/limits.h"

@@ -1,15 +1,10 @@
 #include "reader/fetch/fetcher.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
 #include "loop/thread.h"

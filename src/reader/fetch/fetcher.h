@@ -46,13 +46,9 @@
  */
 #pragma once
 
-#include "base/base.h"
-#include "base/list.h"
-#include "base/uuid.h"
 #include "loop/mailbox.h"
 
 struct append;
-struct arena;
 struct conf;
 struct discover_feed;
 struct fetcher;

@@ -1,7 +1,4 @@
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/str.h"
 #include "doc/caged.h"
 #include "feed/discover.h"
 #include "feed/feed.h"

@@ -27,7 +27,6 @@
 #include "seal/digest.h"
 #include "store/store.h"
 
-struct arena;
 struct caged;
 struct feed;
 struct hatebu;

@@ -1,8 +1,4 @@
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "feed/feed.h"
 #include "http/client/guard.h"
 #include "http/url.h"

@@ -20,9 +20,6 @@
 
 #include "base/base.h"
 
-struct arena;
-struct buf;
-
 /* How long to leave them alone after so many failures in a row: 0 to 2: not at
  * all, then 30 min, from the fifth 1 h, from the tenth 6 h. */
 int64_t hatebu_pause_ms(int64_t failures);

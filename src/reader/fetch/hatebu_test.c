@@ -1,8 +1,5 @@
 #include "reader/fetch/hatebu.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "reader/limits.h"
 

@@ -2,8 +2,6 @@
 
 #include <stdarg.h>
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "reader/limits.h"
 
 const char *

@@ -1,7 +1,5 @@
 #include "reader/fetch/verdict.h"
 
-#include "base/clock.h"
-#include "base/str.h"
 #include "base/test.h"
 
 #define NOW INT64_C(1800000000000000)

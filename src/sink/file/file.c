@@ -6,11 +6,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/put.h"
-#include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
 #include "http/server/limits.h"

@@ -1,7 +1,6 @@
 #include "sink/file/file.h"
 
 #include "base/conf/conf.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "contract/sub.h"
 #include "sink/sink_driver.h"

@@ -1,13 +1,7 @@
 #include "sink/http/http.h"
 
-#include <assert.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/wish.h"

@@ -13,7 +13,6 @@
 
 #include "base/base.h"
 
-struct arena;
 struct client_send;
 struct deliver;
 struct kept_conf;

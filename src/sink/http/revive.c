@@ -1,13 +1,8 @@
 #include "sink/http/revive.h"
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/heap.h"
 #include "base/log/log.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "contract/request.h"
 #include "contract/retry.h"
 #include "contract/verdict.h"

@@ -11,7 +11,6 @@
 
 #include "base/base.h"
 
-struct arena;
 struct client_answer;
 struct flush_detail;
 struct outcome;

@@ -1,8 +1,5 @@
 #include "sink/http/told.h"
 
-#include "base/arena.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "base/test.h"
 #include "contract/request.h"
 #include "deliver/engine/detail.h"

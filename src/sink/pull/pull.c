@@ -1,9 +1,6 @@
 #include "sink/pull/pull.h"
 
 #include "base/log/metric.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
 #include "deliver/engine/letter.h"
