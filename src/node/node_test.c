@@ -6,7 +6,7 @@
 #include "base/test.h"
 
 static void
-put_text(const char *path, const char *text)
+write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
@@ -33,7 +33,7 @@ test_name(void **)
 	assert_string_equal(first.id, again.id);
 	assert_true(uuid_eq(first.uuid, again.uuid));
 
-	put_text(path, "half a na");
+	write_text(path, "half a na");
 	assert_int_equal(node_open(folder, &again, &e), OK);
 	assert_string_not_equal(first.id, again.id);
 	assert_int_equal(node_open(folder, &first, &e), OK);
