@@ -41,7 +41,7 @@ enum dispatch_note_kind {
 
 struct note {
 	struct mail mail;
-	int kind; /* of one of the two */
+	unsigned kind; /* of one of the two */
 };
 
 struct sub_note {
