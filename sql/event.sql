@@ -3,7 +3,8 @@
 -- rows: many
 -- only: sqlite
 -- times: 8
-INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
+-- OR FAIL: no journal of the statement is kept, since a commit that fails is taken back whole.
+INSERT OR FAIL INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
 VALUES (:seq, :kind, :tenant, :event_id, :h, :hash, :type, :pkey, :rv, :received_at, :to_sub, :attrs, :body);
 
 -- name: log_append
@@ -58,29 +59,29 @@ SELECT seq, tenant, event_id, hash, received_at, body FROM log WHERE seq = :seq;
 SELECT seq FROM ids WHERE h = :h;
 
 -- name: id_put
--- args: piece int, pair int
+-- args: piece int, least int, pairs bytes
 -- rows: many
 -- only: sqlite
 -- times: 8
-INSERT OR IGNORE INTO id (piece, pair) VALUES (:piece, :pair);
+INSERT OR REPLACE INTO id (piece, least, pairs) VALUES (:piece, :least, :pairs);
 
 -- name: id_find
 -- args: piece int, least int, most int
--- rows: pair int
+-- rows: pairs bytes
 -- only: sqlite
-SELECT pair FROM id WHERE piece = :piece AND pair BETWEEN :least AND :most;
+SELECT pairs FROM id WHERE piece = :piece AND least BETWEEN :least AND :most;
 
 -- name: id_from
--- args: piece int, pair int, most int
--- rows: piece int, pair int
+-- args: piece int, least int, most int
+-- rows: piece int, least int, pairs bytes
 -- only: sqlite
-SELECT piece, pair FROM id WHERE (piece, pair) > (:piece, :pair) ORDER BY piece, pair LIMIT :most;
+SELECT piece, least, pairs FROM id WHERE (piece, least) > (:piece, :least) ORDER BY piece, least LIMIT :most;
 
 -- name: id_retain
 -- args: piece int, most int
 -- only: sqlite
-DELETE FROM id WHERE (piece, pair) IN
- (SELECT piece, pair FROM id WHERE piece < :piece ORDER BY piece, pair LIMIT :most);
+DELETE FROM id WHERE (piece, least) IN
+ (SELECT piece, least FROM id WHERE piece < :piece ORDER BY piece, least LIMIT :most);
 
 -- name: log_ids_above
 -- args: after int, most int

@@ -94,10 +94,15 @@ buf_addz(struct buf *b, const char *z)
 void
 buf_int(struct buf *b, int64_t v)
 {
-	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%lld", (long long)v);
+	char digits[24], *p = digits + sizeof(digits);
+	uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 
-	buf_add(b, (struct str){digits, (size_t)n});
+	do
+		*--p = (char)('0' + left % 10);
+	while ((left /= 10) > 0);
+	if (v < 0)
+		*--p = '-';
+	buf_add(b, (struct str){p, (size_t)(digits + sizeof(digits) - p)});
 }
 
 void

@@ -67,7 +67,13 @@ bool str_listed(struct str list, char sep, struct str word);
 /* Goes on behind the first `what`; false: it is not in there. */
 bool str_pass(struct str *s, struct str what);
 bool str_int(struct str s, int64_t *ret);
-int str_hex_digit(char c); /* its value, -1: none */
+extern const signed char STR_HEX[256]; /* for the next */
+/* Its value, -1: none. */
+static inline int
+str_hex_digit(char c)
+{
+	return STR_HEX[(unsigned char)c] - 1;
+}
 /* Two digits a byte, either case, to text.n / 2 bytes; false: no such text. */
 bool str_unhex(struct str text, void *ret);
 /* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */

@@ -77,19 +77,25 @@ uuid_add(struct buf *b, struct uuid u)
 bool
 uuid_parse(struct str s, struct uuid *ret)
 {
+	static const unsigned char AT[] = {
+	    0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 	const char *p = s.p;
 	struct uuid u;
+	int all = 0; /* negative when one digit was */
 
-	if (s.n != UUID_LEN)
+	if (s.n != UUID_LEN || p[8] != '-' || p[13] != '-' || p[18] != '-' ||
+	    p[23] != '-')
 		return false;
-	for (size_t i = 0; i < sizeof(u.b); i++, p += 2) {
-		if (after_dash(i) && *p++ != '-')
-			return false;
-		if (!str_unhex((struct str){p, 2}, &u.b[i]))
-			return false;
+	for (size_t i = 0; i < sizeof(u.b); i++) {
+		int hi = str_hex_digit(p[AT[i]]);
+		int lo = str_hex_digit(p[AT[i] + 1]);
+
+		all |= hi | lo;
+		u.b[i] = (unsigned char)((unsigned)hi << 4 | (unsigned)lo);
 	}
-	*ret = u;
-	return true;
+	if (all >= 0)
+		*ret = u;
+	return all >= 0;
 }
 
 bool

@@ -30,8 +30,8 @@
  * the largest it is more. */
 #define IDS_BLOOM_MIN      (1 * MIB)
 #define IDS_BLOOM_MAX      (64 * MIB)
-#define IDS_BLOOM_STEP     16384 /* ids read into it by a commit */
-#define IDS_BLOOM_START_MS 1000  /* and at the start, for so long */
+#define IDS_BLOOM_STEP     256  /* rows read into it by a commit */
+#define IDS_BLOOM_START_MS 1000 /* and at the start, for so long */
 /* Tenants that may use the same event id. */
 #define IDS_SAME_MAX       64
 

@@ -6,11 +6,12 @@
 
 #define SEQ_BITS   21 /* of a seq in a pair: as many as pieces have */
 #define RUN_BITS   17
+#define BIN_BITS   53 /* of a pair, below those that tell its bin */
 #define SEQ_MASK   ((UINT64_C(1) << SEQ_BITS) - 1)
 #define SLOTS      ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
 #define PAGE       4096
 #define FRESH_MOST (IDS_FRESH_MAX + 2 * PAGE)
-#define TOGETHER   512 /* pairs that are given to the store at once */
+#define TOGETHER   64 /* rows that are given to the store at once */
 #define TELL_MS    5000
 
 /* A slot is 0, or where its pair is in fresh, from 1 on, under some bits of h:
@@ -23,6 +24,7 @@ _Static_assert(FRESH_MOST <= AT_MASK, "a slot must be able to tell each");
 _Static_assert(FRESH_MOST < SLOTS, "one slot must be free");
 _Static_assert(IDS_FRESH_MAX == 1 << RUN_BITS, "what is frozen is a run");
 _Static_assert(PAGE > 2 * COMMIT_BATCH_MAX, "a commit must find room");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are as memory");
 
 struct ids {
 	uint32_t slots[SLOTS];
@@ -41,7 +43,7 @@ struct ids {
 	 * The next one is being filled, and will be in its place. */
 	struct bloom *bloom, *next;
 	int64_t scan_piece,
-	    scan_pair;    /* up to where the table was read for it */
+	    scan_least;   /* up to where the table was read for it */
 	size_t review_at; /* count from which another may serve better */
 };
 
@@ -85,6 +87,29 @@ static int64_t
 seq_of(int64_t pair, int64_t top)
 {
 	return top - (int64_t)(((uint64_t)top - (uint64_t)pair) & SEQ_MASK);
+}
+
+/* The smallest that a pair of this one's bin can be. */
+static int64_t
+bin_of(int64_t pair)
+{
+	return (int64_t)((uint64_t)pair >> BIN_BITS << BIN_BITS);
+}
+
+/* The i-th pair of a row; a store's bytes lie anywhere. */
+static int64_t
+pair_at(struct str pairs, size_t i)
+{
+	int64_t pair;
+
+	memcpy(&pair, pairs.p + i * sizeof(pair), sizeof(pair));
+	return pair;
+}
+
+static size_t
+pairs_in(struct str pairs)
+{
+	return pairs.n / sizeof(int64_t);
 }
 
 static size_t
@@ -237,7 +262,7 @@ review(struct ids *x, struct db *db, struct err *e)
 		return OK;
 	}
 	x->next = bloom_new(bloom_size(live));
-	x->scan_piece = x->scan_pair = -1;
+	x->scan_piece = x->scan_least = -1;
 	x->review_at = bloom_ids(bloom_bytes(x->next));
 	if (x->review_at < 2 * live)
 		x->review_at = 2 * live;
@@ -259,11 +284,12 @@ learn(struct ids *x, struct db *db, struct err *e)
 	if (!x->next)
 		return OK;
 	TRY(sql_id_from(db, &rows, e, .piece = x->scan_piece,
-	    .pair = x->scan_pair, .most = IDS_BLOOM_STEP));
+	    .least = x->scan_least, .most = IDS_BLOOM_STEP));
 	for (; TRY(sql_id_from_next(rows, &row, e)) > 0; n++) {
-		bloom_add(x->next, row.pair);
+		for (size_t i = 0; i < pairs_in(row.pairs); i++)
+			bloom_add(x->next, pair_at(row.pairs, i));
 		x->scan_piece = row.piece;
-		x->scan_pair = row.pair;
+		x->scan_least = row.least;
 	}
 	if (n < IDS_BLOOM_STEP) {
 		bloom_free(x->bloom);
@@ -287,6 +313,21 @@ put_upto(struct ids *x, struct db *db, struct err *e)
 		   : OK;
 }
 
+/* The next pairs of one bin. */
+static struct sql_id_put_args
+next_row(struct ids *x, int64_t piece, size_t end)
+{
+	const int64_t *from = &x->frozen[x->at_next];
+
+	while (
+	    x->at_next < end && bin_of(x->frozen[x->at_next]) == bin_of(*from))
+		x->at_next++;
+	return (struct sql_id_put_args){.piece = piece,
+	    .least = *from,
+	    .pairs = {.p = (const char *)from,
+		.n = (size_t)(&x->frozen[x->at_next] - from) * sizeof(*from)}};
+}
+
 /* The next pairs of frozen, at most so many. */
 static int
 write_slice(struct ids *x, struct db *db, size_t most, struct err *e)
@@ -299,8 +340,7 @@ write_slice(struct ids *x, struct db *db, size_t most, struct err *e)
 		size_t n = 0;
 
 		for (; n < TOGETHER && x->at_next < end; n++)
-			v[n] = (struct sql_id_put_args){
-			    .piece = piece, .pair = x->frozen[x->at_next++]};
+			v[n] = next_row(x, piece, end);
 		if (sql_id_put(db, v, n, e) < 0)
 			return e->code;
 	}
@@ -337,8 +377,9 @@ ids_written(struct ids *x)
 int
 ids_retain(struct db *db, int64_t first, struct err *e)
 {
+	/* A row has 64 in the mean: those of a run by the number of bins. */
 	return sql_id_retain(db, e, .piece = first >> SEQ_BITS,
-		   .most = 2 * RETAIN_STEP_MAX) < 0
+		   .most = 2 * RETAIN_STEP_MAX / 32) < 0
 		   ? (int)e->code
 		   : OK;
 }
@@ -421,9 +462,13 @@ find_written(const struct ids *x, struct db *db, int64_t h, struct found *f,
 		struct sql_id_find_row row;
 
 		TRY(sql_id_find(db, &rows, e, .piece = piece,
-		    .least = pair_of(h, 0), .most = pair_of(h, -1)));
+		    .least = bin_of(h), .most = pair_of(h, -1)));
 		while (TRY(sql_id_find_next(rows, &row, e)) > 0)
-			TRY(ids_add(f, seq_of(row.pair, top), e));
+			for (size_t i = 0; i < pairs_in(row.pairs); i++)
+				if (same(pair_at(row.pairs, i), h))
+					TRY(ids_add(f,
+					    seq_of(pair_at(row.pairs, i), top),
+					    e));
 	}
 	return OK;
 }

@@ -11,9 +11,12 @@
  *   pair     43 bits of h, which is 64 of SHA-256 over the event id, then the
  *            low 21 of the seq: sorted by h
  *   run      the pairs of 2^17 seqs, written one after the other by h
- *   piece    the pairs of 2^21 seqs, the leading part of the table's key: a run
- *            is sorted into the newest piece alone, whose pages take many of
- *            its ids each, and what retention takes goes by pieces
+ *   piece    the pairs of 2^21 seqs, the leading part of the table's key: what
+ *            retention takes goes by pieces
+ *   bin      1/2048 of all h: a row of the table has the pairs of one run, or
+ *            of a part of one, that are in one bin, and the least of them as
+ *            its key. So a run is 2,048 rows, not 131,072, and the rows of a
+ *            piece that may have an id lie side by side, 16 of them
  *
  *   put ──▶ fresh (hash table) ──a run──▶ frozen (sorted) ──slices──▶ table
  *

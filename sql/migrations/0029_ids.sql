@@ -1,0 +1,11 @@
+-- A row of ids has those of a bin, as event/ids/ids.h tells; what was there is
+-- read again from the log, at the next start. PostgreSQL's stay.
+--sqlite: DROP TABLE id;
+--sqlite: CREATE TABLE id (
+--sqlite:     piece INTEGER NOT NULL,
+--sqlite:     least INTEGER NOT NULL,
+--sqlite:     pairs BLOB NOT NULL,
+--sqlite:     PRIMARY KEY (piece, least)
+--sqlite: ) WITHOUT ROWID;
+--sqlite: DELETE FROM meta WHERE name = 'ids_upto';
+--postgres: SELECT 1;
