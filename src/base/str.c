@@ -141,30 +141,6 @@ str_int(struct str s, int64_t *ret)
 	return true;
 }
 
-/* One more than the digit, so that 0 says that it is none. */
-const signed char STR_HEX[256] = {['0'] = 1,
-    ['1'] = 2,
-    ['2'] = 3,
-    ['3'] = 4,
-    ['4'] = 5,
-    ['5'] = 6,
-    ['6'] = 7,
-    ['7'] = 8,
-    ['8'] = 9,
-    ['9'] = 10,
-    ['a'] = 11,
-    ['b'] = 12,
-    ['c'] = 13,
-    ['d'] = 14,
-    ['e'] = 15,
-    ['f'] = 16,
-    ['A'] = 11,
-    ['B'] = 12,
-    ['C'] = 13,
-    ['D'] = 14,
-    ['E'] = 15,
-    ['F'] = 16};
-
 bool
 str_unhex(struct str text, void *ret)
 {

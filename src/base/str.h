@@ -67,12 +67,17 @@ bool str_listed(struct str list, char sep, struct str word);
 /* Goes on behind the first `what`; false: it is not in there. */
 bool str_pass(struct str *s, struct str what);
 bool str_int(struct str s, int64_t *ret);
-extern const signed char STR_HEX[256]; /* for the next */
 /* Its value, -1: none. */
 static inline int
 str_hex_digit(char c)
 {
-	return STR_HEX[(unsigned char)c] - 1;
+	static const signed char FROM_0[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1,
+	    -1, -1, -1, -1, -1, -1, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1, -1,
+	    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+	    -1, -1, -1, -1, 10, 11, 12, 13, 14, 15};
+	size_t i = (size_t)(unsigned char)c - '0';
+
+	return i < sizeof(FROM_0) ? FROM_0[i] : -1;
 }
 /* Two digits a byte, either case, to text.n / 2 bytes; false: no such text. */
 bool str_unhex(struct str text, void *ret);

@@ -44,10 +44,10 @@ forget_sub(struct dispatch *x, uint32_t id)
 void
 dispatch_forget_all(struct dispatch *x)
 {
-	size_t at;
 	struct known *k;
 
-	while (at = 0, (k = map_each(x->subs, &at)))
+	/* Another may have moved up into the slot of the one that went. */
+	for (size_t at = 0; (k = map_each(x->subs, &at)); at--)
 		forget_sub(x, k->wish->core.id);
 	batcher_halt(x->batch);
 }
