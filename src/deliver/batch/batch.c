@@ -215,10 +215,10 @@ batcher_forget(struct batcher *b, uint32_t sub)
 void
 batcher_halt(struct batcher *b)
 {
-	size_t at;
 	struct gather *g;
 
-	while (at = 0, (g = map_each(b->gathers, &at))) {
+	/* Another may have moved up into the slot of the one that went. */
+	for (size_t at = 0; (g = map_each(b->gathers, &at)); at--) {
 		(void)map_take(b->gathers, SUB_KEY(&g->sub));
 		forget_gather(b, g);
 	}

@@ -377,9 +377,9 @@ ids_written(struct ids *x)
 int
 ids_retain(struct db *db, int64_t first, struct err *e)
 {
-	/* A row has 64 in the mean: those of a run by the number of bins. */
+	/* A row has 64 ids in the mean: four are taken for each that came. */
 	return sql_id_retain(db, e, .piece = first >> SEQ_BITS,
-		   .most = 2 * RETAIN_STEP_MAX / 32) < 0
+		   .most = RETAIN_STEP_MAX / 16) < 0
 		   ? (int)e->code
 		   : OK;
 }
