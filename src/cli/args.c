@@ -42,7 +42,7 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 {
 	const char *value = strchr(word[0], '=');
 	struct str name = str_of(word[0] + 2);
-	const struct opt *o;
+	const struct opt *o = NULL;
 	int used = 1;
 	int64_t v;
 

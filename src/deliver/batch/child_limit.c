@@ -210,6 +210,7 @@ enqueue(struct child_limit *l, struct folder *f, enum child_type type,
 	list_add(&l->queue, &w->in_queue);
 	if (l->queue.n > l->o.queue_max) {
 		w = list_head(&l->queue, struct wait, in_queue);
+		assert(w);
 		note_drop(l, w->folder, w->type, w->seq, CHILD_DROP_QUEUE);
 		wait_free(l, w);
 	}
