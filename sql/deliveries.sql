@@ -33,9 +33,9 @@ SELECT seq, sub, rep, okey, skey, state, tries, n, next_at, last_status, last_re
 
 -- name: look_deads
 -- args: as look_rows
--- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int, error text?
+-- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int, error text?, tenant bytes?, event_id bytes?, type text?, pkey text?, source text?
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
-       CASE WHEN body IS NULL THEN 0 ELSE 1 END, error
+       CASE WHEN body IS NULL THEN 0 ELSE 1 END, error, tenant, event_id, type, pkey, source
   FROM dead
  WHERE seq >= :lo AND (seq, sub, rep) < (:seq, :sub, :rep)
  ORDER BY seq DESC, sub DESC, rep DESC LIMIT :most;
@@ -44,7 +44,7 @@ SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
 -- args: as look_rows
 -- rows: as look_deads
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
-       CASE WHEN body IS NULL THEN 0 ELSE 1 END, error
+       CASE WHEN body IS NULL THEN 0 ELSE 1 END, error, tenant, event_id, type, pkey, source
   FROM dead
  WHERE (sub, seq, rep) >= (:sub, :lo, 0) AND (sub, seq, rep) < (:sub, :seq, :rep)
  ORDER BY sub DESC, seq DESC, rep DESC LIMIT :most;
@@ -103,28 +103,36 @@ SELECT seq, received_at FROM log WHERE seq >= :seq ORDER BY seq LIMIT 1;
 -- Dead letters ---------------------------------------------------------------
 
 -- name: dead_page
--- args: lo int, at int, sub int, seq int, rep int, most int
--- rows: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, kept int
--- Newest first; those that wait for a decision.
+-- args: state int, lo int, at int, sub int, seq int, rep int, most int
+-- rows: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, kept int, tenant bytes?, type text?, pkey text?, source text?, error text?
+-- Newest first; those of one state.
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
-       CASE WHEN body IS NULL THEN 0 ELSE 1 END
+       CASE WHEN body IS NULL THEN 0 ELSE 1 END, tenant, type, pkey, source, error
   FROM dead
- WHERE state = 0 AND seq > 0 AND at >= :lo AND (at, sub, seq, rep) < (:at, :sub, :seq, :rep)
+ WHERE state = :state AND at >= :lo AND (at, sub, seq, rep) < (:at, :sub, :seq, :rep)
  ORDER BY at DESC, sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_page_sub
 -- args: as dead_page
 -- rows: as dead_page
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
-       CASE WHEN body IS NULL THEN 0 ELSE 1 END
+       CASE WHEN body IS NULL THEN 0 ELSE 1 END, tenant, type, pkey, source, error
   FROM dead
- WHERE state = 0 AND sub = :sub AND at >= :lo AND (at, seq, rep) < (:at, :seq, :rep)
+ WHERE sub = :sub AND state = :state AND at >= :lo AND (at, seq, rep) < (:at, :seq, :rep)
  ORDER BY at DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_body
 -- args: sub int, seq int, rep int
--- rows: body bytes?, state int
-SELECT body, state FROM dead WHERE sub = :sub AND seq = :seq AND rep = :rep;
+-- rows: body bytes?, state int, tenant bytes?, event_id bytes?
+SELECT body, state, tenant, event_id FROM dead WHERE sub = :sub AND seq = :seq AND rep = :rep;
+
+-- name: dead_open
+-- args: most int
+-- rows: n int, refused int
+-- How many wait for a decision, and how many of them a source handed over; of
+-- many only that they are many.
+SELECT count(*), CAST(coalesce(sum(CASE WHEN sub = 0 THEN 1 ELSE 0 END), 0) AS BIGINT)
+  FROM (SELECT sub FROM dead WHERE state = 0 LIMIT :most) x;
 
 -- name: rows_of_sub
 -- args: sub int, most int
@@ -176,8 +184,9 @@ SELECT min(cursor) FROM grp WHERE owner <> '';
 -- name: keep_rows
 -- args: lo int, hi int, now int
 -- What has a row when the log loses it: its body stays.
-INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, body)
-SELECT d.sub, d.seq, d.rep, d.seq, d.okey, d.skey, 15, d.last_status, d.tries, d.n, :now, 3, 0, l.body
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, body, tenant, event_id, type, pkey)
+SELECT d.sub, d.seq, d.rep, d.seq, d.okey, d.skey, 15, d.last_status, d.tries, d.n, :now, 3, 0, l.body,
+       l.tenant, l.event_id, l.type, l.pkey
   FROM delivery d JOIN log l ON l.seq = d.seq WHERE d.seq >= :lo AND d.seq <= :hi
 ON CONFLICT (sub, seq, rep) DO UPDATE SET body = excluded.body WHERE dead.body IS NULL;
 

@@ -137,10 +137,19 @@ DELETE FROM delivery WHERE sub = :sub AND seq = :seq AND rep = :rep;
 -- name: dead_put
 -- args: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, error text?
 -- One that was put back and failed again is the same dead letter.
-INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, error)
-VALUES (:sub, :seq, :rep, :seq_to, :okey, :skey, :reason, :status, :tries, :n, :at, 0, 0, :error)
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, error, tenant, event_id, type, pkey)
+VALUES (:sub, :seq, :rep, :seq_to, :okey, :skey, :reason, :status, :tries, :n, :at, 0, 0, :error,
+        (SELECT tenant FROM log WHERE seq = :seq), (SELECT event_id FROM log WHERE seq = :seq),
+        (SELECT type FROM log WHERE seq = :seq), (SELECT pkey FROM log WHERE seq = :seq))
 ON CONFLICT (sub, seq, rep) DO UPDATE SET reason = excluded.reason, status = excluded.status, tries = excluded.tries,
   n = excluded.n, at = excluded.at, error = excluded.error, state = 0, decided_at = NULL, decided_by = NULL, note = NULL;
+
+-- name: dead_refused
+-- args: seq int, reason int, at int, error text, event_id bytes, source text, tenant bytes?, type text?, pkey text?
+-- What a source handed over; it is there once.
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, error, event_id, source, tenant, type, pkey)
+VALUES (0, :seq, 0, :seq, 0, 0, :reason, 0, 0, 0, :at, 0, 0, :error, :event_id, :source, :tenant, :type, :pkey)
+ON CONFLICT (sub, seq, rep) DO NOTHING;
 
 -- name: dead_range
 -- args: sub int, seq int, seq_to int, okey int, reason int, at int
@@ -155,6 +164,14 @@ ON CONFLICT (sub, seq, rep) DO UPDATE SET seq_to = excluded.seq_to, reason = exc
 UPDATE dead SET state = :state, decided_at = :at, decided_by = :who, note = :note,
        requeues = requeues + CASE WHEN :state = 1 THEN 1 ELSE 0 END
  WHERE sub = :sub AND seq = :seq AND rep = :rep AND state = 0;
+
+-- name: event_of
+-- args: sub int, seq int, rep int
+-- rows: tenant bytes?, event_id bytes?, type text?
+-- What a delivery is of, also when the log has lost it.
+SELECT coalesce(d.tenant, l.tenant), coalesce(d.event_id, l.event_id), coalesce(d.type, l.type)
+  FROM (SELECT 1) x LEFT JOIN dead d ON d.sub = :sub AND d.seq = :seq AND d.rep = :rep
+       LEFT JOIN log l ON l.seq = :seq;
 
 -- name: dead_revive
 -- args: sub int, reason int, times int, until int, at int, seq int, rep int, most int

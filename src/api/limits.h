@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "base/base.h"
+
 #define HTTP_STREAMS_MAX     256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX       1024 /* requests waiting for a read thread */
 /* Of HTTP_STREAMS_MAX, by one key or person; and by one network, where several
@@ -26,9 +28,10 @@
 #define CONSUMER_CURSORS_MAX 1000 /* answered by one call */
 /* Looking at deliveries and dead letters. */
 #define REP_MAX              65535 /* of a deliveryId: 16 bits */
-/* Dead letters that one call puts back; rows that then may wait for one. */
+/* Dead letters that one call decides on; rows that then may wait for one. */
 #define BULK_MAX             200
 #define BULK_ROWS_MAX        500
+#define BULK_BYTES           (4 * MIB) /* of what sources handed over */
 #define BULK_TIMES_MAX       3 /* by filter, of each; by hand: as one likes */
 #define NOTE_MAX             1000 /* why somebody decided so */
 #define ATTEMPTS_SHOWN       100  /* of a delivery; six kilobytes each */

@@ -279,6 +279,7 @@ look_at_all(struct look *k, struct err *e)
 	struct alerts *a = k->a;
 	struct sql_alert_sums_row row = {0};
 	struct sql_alert_behind_row behind = {0};
+	struct sql_dead_open_row open = {0};
 	struct alert_sums s;
 	struct rows *rows = NULL;
 	int64_t reasons[REASONS_MAX] = {0};
@@ -288,6 +289,9 @@ look_at_all(struct look *k, struct err *e)
 	    k->db, &row, e, .since = k->since, .hour = k->hour));
 	TRY(sql_alert_behind_one(
 	    k->db, &behind, e, .last = append_last_seq(a->append)));
+	TRY(sql_dead_open_one(k->db, &open, e, .most = DEAD_OPEN_MAX));
+	metric_set(M_DEAD_OPEN, open.n);
+	metric_set(M_REFUSED_OPEN, open.refused);
 	rc = sql_alert_reasons(k->db, &rows, e, .since = k->hour);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
 		if (rows_int(rows, 0) >= 0 && rows_int(rows, 0) < REASONS_MAX)

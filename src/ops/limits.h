@@ -17,6 +17,7 @@
 #define ALERT_NEWS_MAX  64   /* alerts told by one look; the rest by the next */
 #define ALERT_LEAST     10   /* finished deliveries: fewer make no rate */
 #define ALERT_LATEST    32   /* newest attempts, to find three in a row */
+#define DEAD_OPEN_MAX   1000000 /* that are counted: some 50 ms of an index */
 
 /* Ended subscriptions. */
 #define SUB_DROP_STEP 500  /* rows of one, a transaction */

@@ -180,20 +180,54 @@ is_new(const struct entry *en)
 	return refused_is(en) && en->state == ENTRY_NEW;
 }
 
+/* What its copy says that it is: a text, or nothing. */
+static struct str
+said(const struct json *j, const char *name, size_t most)
+{
+	const struct json *v = json_get(j, name);
+
+	return json_is(v, JSON_STRING) && v->text.n > 0 && v->text.n <= most
+		   ? v->text
+		   : (struct str){.p = NULL};
+}
+
+static int
+put_letter(struct db *db, struct arena *a, const struct entry *en,
+    int64_t now_us, struct err *e)
+{
+	struct json *j = NULL;
+	struct refused x;
+	struct uuid tenant;
+	struct str t;
+	struct err odd;
+
+	TRY(refused_open(a, en->body, &x, e));
+	if (json_parse(a, x.copy, &j, &odd) < 0)
+		j = NULL;
+	t = said(j, "tenantId", UUID_LEN);
+	t = uuid_parse(t, &tenant) ? uuid_str(&tenant)
+				   : (struct str){.p = NULL};
+	return sql_dead_refused(db, e, .seq = en->seq, .reason = REASON_SCHEMA,
+		   .at = now_us, .error = x.reason,
+		   .event_id = uuid_str(&en->event_id), .source = en->key,
+		   .tenant = t, .type = said(j, "eventType", EVENT_TYPE_MAX),
+		   .pkey = said(json_get(j, "sequence"), "partitionKey",
+		       EVENT_KEY_MAX)) < 0
+		   ? (int)e->code
+		   : OK;
+}
+
 int
 refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
     struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(REFUSED_MEM);
 
-	for (size_t i = 0; i < n; i++)
-		if (is_new(&v[i]) &&
-		    sql_dead_put(db, e, .sub = 0, .seq = v[i].seq, .rep = 0,
-			.seq_to = v[i].seq, .okey = 0, .skey = 0,
-			.reason = REASON_SCHEMA, .status = 0, .tries = 0,
-			.n = 0, .at = now_us,
-			.error = (struct str){.p = NULL}) < 0)
-			return e->code;
+	for (size_t i = 0; i < n; i++) {
+		if (is_new(&v[i]))
+			TRY(put_letter(db, a, &v[i], now_us, e));
+		arena_reset(a);
+	}
 	/* Behind all else (audit.h, LIFE). */
 	for (size_t i = 0; i < n; i++) {
 		if (is_new(&v[i]))

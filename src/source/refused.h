@@ -7,7 +7,8 @@
  *   entry `ops.source.refused`, key = the source's name,
  *         payload {source, ref, reason, pointer, encoding, bytes, truncated,
  *         copy}
- *   dead  (sub 0, that entry's seq, rep 0), reason SCHEMA
+ *   dead  (sub 0, that entry's seq, rep 0), reason SCHEMA; type, tenant and key
+ *         are those of the copy, as far as it says them
  *   audit SOURCE_REFUSED
  *
  * all in one transaction. The entry gives it an identity, a place for its copy

@@ -177,8 +177,9 @@ check_counts(struct fixture *t, int want_dead, int want_audit)
 	int dead = 0, audit = 0;
 
 	assert_int_equal(db_open(t->store, DB_READ, &db, &e), OK);
-	assert_int_equal(sql_dead_page(db, &rows, &e, .lo = 0, .at = INT64_MAX,
-			     .sub = 0, .seq = 0, .rep = 0, .most = 100),
+	assert_int_equal(
+	    sql_dead_page(db, &rows, &e, .state = 0, .lo = 0, .at = INT64_MAX,
+		.sub = 0, .seq = 0, .rep = 0, .most = 100),
 	    OK);
 	while (rows_next(rows, &e) > 0) {
 		assert_int_equal(rows_int(rows, 0), 0);

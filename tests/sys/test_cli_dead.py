@@ -34,6 +34,16 @@ def test_dead(t):
     srv.cli("dead", "skip", deads[0]["id"], "--note", "why not").want(0, "is skipped")
     srv.cli("dead", "skip", deads[0]["id"]).want(1, "skipped already")
     srv.cli("dead", "skip", "x").want(1, "no dead letter's id")
+    srv.cli("dead", "skip", deads[1]["id"]).want(1, "why")
+    srv.cli("dead", "skip", "--all").want(1, "why")
+    srv.cli("dead", "skip").want(2, "either ids")
+    srv.cli("dead", "skip", deads[1]["id"], "--all").want(2, "either ids")
+    srv.cli("dead", "skip", "--all", "--dry-run").want(0, "4 would be skipped")
+    same(srv.cli("dead", "list", "--json", "--type", "no.*").want(0).out, "", "of another type")
+    same(len(lines(srv.cli("dead", "list", "--json", "--type", deads[0]["eventType"],
+                           "--tenant", deads[0]["tenantId"], "--error", "400").want(0).out)), 4, "by all")
+    same([d["id"] for d in lines(srv.cli("dead", "list", "--json", "--state", "skipped").want(0).out)],
+         [deads[0]["id"]], "by state")
     srv.cli("dead", "requeue").want(2)
     srv.cli("dead", "requeue", "--all", "--dry-run").want(0, "4 would be requeued")
     r.answer_as_usual("/d")

@@ -243,7 +243,7 @@ def test_block_on_dead(t):
     nack(c, name, got, dead=True)
     same(fetch(c, name, wait=1), [], "its key waits")
     dead = c.get("/v1/dead-letters", subscription=show(c, name)["id"]).want(200).json["data"]
-    c.post(f"/v1/dead-letters/{dead[0]['id']}/skip", {}).want(200)
+    c.post(f"/v1/dead-letters/{dead[0]['id']}/skip", {"reason": "seen"}).want(200)
     same(ids(fetch_all(c, name, 1)), want[1:], "until somebody decides")
 
 

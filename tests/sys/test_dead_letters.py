@@ -1,4 +1,9 @@
 """Dead letters (E17 to E19): how they come, are listed, requeued, skipped, edited."""
+import os
+import sqlite3
+import time
+
+import hk
 import receiver
 from hk import TENANT, check, envelope, new_id, same, until
 from receiver import Receiver
@@ -90,7 +95,7 @@ def test_skip(t):
     got = one(c, d["id"])["deadLetter"]
     same((got["state"], got["note"]), ("skipped", "not needed"), "what was decided")
     check(got["decidedBy"], "by whom", got)
-    c.post(f"/v1/dead-letters/{d['id']}/skip", {}).want(409, says="skipped")
+    c.post(f"/v1/dead-letters/{d['id']}/skip", {"reason": "x"}).want(409, says="skipped")
     check(any(x["webhook"]["deliveryId"] == d["id"] for x in audited(c, "DEAD_SKIPPED")),
           "audited")
     c.post(f"/v1/dead-letters/{d['id']}/skip", {"raeson": 1}).want(422)
@@ -243,3 +248,131 @@ def test_survives_kill(t):
     until(lambda: c.post(f"/v1/dead-letters/{d['id']}/requeue", {}).status == 202,
           "this node delivers again", 30)
     same(r.wait_for(2, "/k")[1].id, d["id"], "and goes")
+
+
+def test_heads_and_filters(t):
+    """What it is of and what went wrong, also where nothing was sent; and found by these."""
+    srv = t.server()
+    c, r = srv.client(), Receiver(t)
+    r.answer("/h", lambda q: 400)
+    other = new_id()
+    s = subscribe(c, r.url("/h"), types=["a.*", "b"])
+    bad = subscribe(c, r.url("/x"), types=["c"], template=".payload | error(\"odd: \\(.n)\")")
+    evs = [envelope(type="a.one", key="k1", payload={"n": 1}), envelope(type="b", key="k2", tenant=other),
+           envelope(type="c", key="k3", payload={"n": 7})]
+    for e in evs:
+        c.publish(e).want(202)
+    some(c, 3)
+    by = {d["eventType"]: d for d in deads(c)}
+    same([(by[e["eventType"]]["tenantId"], by[e["eventType"]]["key"], by[e["eventType"]]["eventId"])
+          for e in evs], [(TENANT, "k1", evs[0]["eventId"]), (other, "k2", evs[1]["eventId"]),
+                          (TENANT, "k3", evs[2]["eventId"])], "what they are of")
+    check("400" in by["b"]["lastError"], "what the receiver said", by["b"])
+    same((by["c"]["deadLetter"]["reason"], "odd: 7" in by["c"]["lastError"], by["c"]["attemptCount"]),
+         ("TEMPLATE_FAILED", True, 0), "a template's error")
+
+    def found(**query):
+        return sorted(d["eventType"] for d in deads(c, **query))
+    for query, want in (({"type": "a.one"}, ["a.one"]), ({"type": "a.*"}, ["a.one"]), ({"type": "a"}, []),
+                        ({"tenant": other}, ["b"]), ({"key": "k1"}, ["a.one"]), ({"error": "odd"}, ["c"]),
+                        ({"reason": "TEMPLATE_FAILED"}, ["c"]), ({"subscription": bad["id"]}, ["c"]),
+                        ({"subscription": s["id"], "tenant": TENANT}, ["a.one"]), ({"source": "outbox"}, []),
+                        ({"state": "open"}, ["a.one", "b", "c"]), ({"state": "skipped"}, [])):
+        same(found(**query), want, str(query))
+        body = {"filter": {k: v for k, v in query.items() if k != "state"}, "dryRun": True}
+        if "state" not in query:
+            same(c.post("/v1/dead-letters/skip", body).want(200).json["matched"], len(want), str(body))
+    for query, at in (({"tenant": "x"}, "tenant"), ({"state": "odd"}, "state")):
+        c.get("/v1/dead-letters", **query).want(422, pointer=at)
+    c.post("/v1/dead-letters/skip", {"filter": {"tenant": "x"}, "reason": "y"}).want(422, pointer="/filter/tenant")
+    c.post("/v1/dead-letters/skip", {"filter": {"type": "b"}}).want(422, pointer="/reason")
+    a = c.post("/v1/dead-letters/skip", {"filter": {"type": "b"}, "reason": "not theirs"}).want(200).json
+    same((a["skipped"], a["failed"], a["next"]), (1, 0, None), "skipped by a filter")
+    same((found(), found(state="skipped")), (["a.one", "c"], ["b"]), "by state")
+    row, = [x for x in audited(c, "DEAD_SKIPPED")]
+    same((row["webhook"]["eventType"], row["details"]["eventId"], row["details"]["tenantId"],
+          row["details"]["reason"]), ("b", evs[1]["eventId"], other, "not theirs"), "audited")
+    same(until(lambda: metric(srv, "hikyaku_dead_letters_open") == 2.0, "the gauge", 30), True, "counted")
+
+
+def metric(srv, name):
+    text = srv.admin().get("/metrics").want(200).body.decode()
+    return next((float(l.split()[-1]) for l in text.splitlines() if l.startswith(name + " ")), None)
+
+
+def test_skip_asks_for_a_reason(t):
+    c, r = t.srv.client(), Receiver(t)
+    r.answer("/w", lambda q: 400)
+    s = subscribe(c, r.url("/w"))
+    c.publish(envelope()).want(202)
+    d, = some(c, 1, subscription=s["id"])
+    for body in ({}, {"reason": None}, {"reason": " "}):
+        c.post(f"/v1/dead-letters/{d['id']}/skip", body).want(422, pointer="/reason", says="why")
+    same(len(deads(c, subscription=s["id"])), 1, "it still waits")
+
+
+MANY = 100000
+
+
+def fill(srv, sub, n):
+    """n dead letters, as a long night leaves them; every hundredth is of type rare."""
+    lite = not srv.url
+    num = "WITH RECURSIVE g(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM g WHERE i < %d)" % n
+    typ = "CASE WHEN i % 100 = 0 THEN 'rare' ELSE 'common' END"
+    sql = (f"INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,"
+           f" tenant, event_id, type, pkey, error) {num} SELECT {sub}, 1000000 + i, 0, 1000000 + i, 0, 0, 9, 503, 3, 3,"
+           f" 1700000000000000 + i, 0, 0, {'randomblob(16)' if lite else 'decode(md5(i::text), $$hex$$)'},"
+           f" {'randomblob(16)' if lite else 'decode(md5(i::text), $$hex$$)'}, {typ}, 'k' || (i % 1000),"
+           f" 'the receiver answered 503' FROM g")
+    if not lite:
+        hk.psql(srv.url, sql)
+        return
+    db = sqlite3.connect(os.path.join(srv.data, "hikyaku.db"), timeout=30)
+    db.execute(sql)
+    db.commit()
+    db.close()
+
+
+def test_a_hundred_thousand(t):
+    """Lists, filters and bulk work look at a bounded number each, and get to the end."""
+    srv = t.server()
+    c, r = srv.client(), Receiver(t)
+    s = subscribe(c, r.url("/many"), types=["none"])
+    fill(srv, srv.rows("SELECT id FROM subscription")[0][0], MANY)
+
+    def timed(fn):
+        began = time.monotonic()
+        got = fn()
+        check(time.monotonic() - began < 10, "in time", time.monotonic() - began)
+        return got
+    page = timed(lambda: c.get("/v1/dead-letters", limit=100).want(200).json)
+    same((len(page["data"]), page["data"][0]["seq"]), (100, 1000000 + MANY), "the newest first")
+    # one that fits nothing says where it stopped
+    page, looks = timed(lambda: c.get("/v1/dead-letters", type="never").want(200).json), 1
+    while page["next"]:
+        same(page["data"], [], "nothing fits")
+        page = timed(lambda: c.get("/v1/dead-letters", type="never", after=page["next"]).want(200).json)
+        looks += 1
+    check(looks >= 9, "a bounded look each", looks)
+    got, after = [], {}
+    while after is not None:
+        page = timed(lambda: c.get("/v1/dead-letters", type="rare", subscription=s["id"], limit=300,
+                                   **after).want(200).json)
+        got += [d["seq"] for d in page["data"]]
+        after = {"after": page["next"]} if page["next"] else None
+    same((len(got), len(set(got))), (MANY // 100, MANY // 100), "all of them, once")
+    same(srv.cli("dead", "skip", "--type", "common", "--dry-run").want(0).out.strip(),
+         f"{MANY - MANY // 100} would be skipped", "counted")
+    body, done, calls = {"filter": {"type": "rare"}, "reason": "the night is over"}, 0, 0
+    while True:
+        a = timed(lambda: c.post("/v1/dead-letters/skip", body).want(200).json)
+        done, calls = done + a["skipped"], calls + 1
+        same(a["failed"], 0, "none failed")
+        if a["next"] is None:
+            break
+        body["after"] = a["next"]
+    same(done, MANY // 100, "all are given up")
+    check(calls >= done // 200, "page by page", calls)
+    same(c.get("/v1/dead-letters", state="skipped", limit=1000).want(200).json["data"][0]["deadLetter"]["note"],
+         "the night is over", "why")
+    until(lambda: metric(srv, "hikyaku_dead_letters_open") == float(MANY - MANY // 100), "the gauge", 60)

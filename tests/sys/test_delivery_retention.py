@@ -49,7 +49,7 @@ def test_decided_dead_letters_go(t):
     s = subscribe(c, r.url("/d"))
     c.publish([envelope(), envelope()]).want(200)
     two = until(lambda: (lambda l: l if len(l) == 2 else None)(deads(c, s)), "two dead letters")
-    c.post(f"/v1/dead-letters/{two[0]['id']}/skip", {}).want(200)
+    c.post(f"/v1/dead-letters/{two[0]['id']}/skip", {"reason": "seen"}).want(200)
     until(lambda: c.get("/v1/dead-letters/" + two[0]["id"]).status == 404, "the decided one goes",
           30, 0.2)
     same([d["id"] for d in deads(c, s)], [two[1]["id"]], "the other waits")
@@ -92,6 +92,26 @@ def test_dead_letters_keep_their_body(t):
     until(lambda: gone(c, ev), "the event goes", 30, 0.2)
     same(c.get("/v1/dead-letters/" + d["id"]).want(200).json["event"], ev, "its body")
     c.post(f"/v1/dead-letters/{d['id']}/requeue", {}).want(202)
+    got = r.wait_for(1, "/k", when=lambda q: q.id == d["id"] and q is not r.at("/k")[0])
+    same(got[0].json, ev, "the same event")
+
+
+def test_kept_bodies_are_shown(t):
+    """Also sealed ones, and with what they are of; and they are sent."""
+    srv = t.server(**SHORT, EVENT_SEAL_PAYLOAD="true")
+    c, r = srv.client(), Receiver(t)
+    r.answer("/k", 400, times=1)
+    s = subscribe(c, r.url("/k"))
+    ev = envelope(key="k")
+    c.publish(ev).want(202)
+    d, = until(lambda: deads(c, s), "a dead letter")
+    until(lambda: gone(c, ev), "the event goes", 30, 0.2)
+    full = c.get("/v1/dead-letters/" + d["id"]).want(200).json
+    same((full["event"], full["eventId"], full["eventType"], full["tenantId"], full["key"]),
+         (ev, ev["eventId"], ev["eventType"], ev["tenantId"], "k"), "all of it")
+    same([x["eventType"] for x in deads(c, s)], [ev["eventType"]], "in the list too")
+    a = c.post("/v1/dead-letters/requeue", {"filter": {"key": "k"}}).want(200).json
+    same((a["requeued"], a["gone"]), (1, 0), "by a filter")
     got = r.wait_for(1, "/k", when=lambda q: q.id == d["id"] and q is not r.at("/k")[0])
     same(got[0].json, ev, "the same event")
 

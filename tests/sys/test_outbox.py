@@ -77,8 +77,11 @@ def test_what_is_no_event(t):
         same(len(dead), len(bad), "a dead letter each")
         d = dead[-1]
         same((d["subscriptionId"], d["source"], d["status"], d["deadLetter"]["state"],
-              d["eventType"]), (None, "outbox", "DEAD_LETTER", "open", "ops.source.refused"),
-             "what it is")
+              d["eventType"], d["tenantId"], d["key"]),
+             (None, "outbox", "DEAD_LETTER", "open", "no type!", bad[0]["tenant_id"], "k"), "what it is")
+        check("eventType" in d["lastError"], "what is wrong with it", d)
+        same(len(c.get("/v1/dead-letters", source="outbox", type="no type!", key="k", tenant=bad[0]["tenant_id"],
+                       error="eventType").want(200).json["data"]), 1, "found by these")
         full = c.get("/v1/dead-letters/" + d["id"]).want(200).json
         p = full["event"]["payload"]
         same(p["pointer"], "/eventType", "where")
@@ -89,7 +92,8 @@ def test_what_is_no_event(t):
         audit = c.get("/v1/audit", category="SOURCE_REFUSED", limit=100).want(200).json["data"]
         same(len(audit), len(bad), "audited")
         a = c.post("/v1/dead-letters/requeue", {"filter": {}}).want(200).json
-        same((a["matched"], a["requeued"], a["ofSources"]), (0, 0, len(bad)), "not by a filter")
+        same((a["matched"], a["requeued"], a["stillInvalid"], a["ofSources"]),
+             (len(bad), 0, len(bad), len(bad)), "none is mended")
         # deciding
         at = f"/v1/dead-letters/{d['id']}"
         c.post(at + "/requeue", {}).want(422, pointer="/eventType", says="still is no event")
@@ -177,3 +181,33 @@ def test_many_bytes(t):
 def test_zz_end(t):
     """Last in the file: the cluster ends."""
     outbox.end()
+
+
+def test_many_refused_at_once(t):
+    """What a source handed over is put back and skipped by a filter, too."""
+    for box in outboxes(t):
+        rows = [row("k", i, event_type="odd.type" if i % 2 else "other.type") for i in range(20)]
+        box.put(rows)
+        srv = serve(t, box, EVENT_SCHEMA_MODE="strict")
+        c = srv.client()
+        until(lambda: box.waiting() == 0, "all are marked", 20)
+        what = {"source": "outbox", "type": "odd.type"}
+        a = c.post("/v1/dead-letters/requeue", {"filter": what}).want(200).json
+        same((a["matched"], a["requeued"], a["stillInvalid"]), (10, 0, 10), "the types are unknown still")
+        until(lambda: metric(srv, "hikyaku_refused_open") == 20.0, "the gauge", 60)
+        srv.stop()
+        srv.settings["EVENT_SCHEMA_MODE"] = "open"
+        srv.start()
+        c = srv.client()
+        a = c.post("/v1/dead-letters/requeue", {"filter": what, "dryRun": True}).want(200).json
+        same((a["requeued"], a["ofSources"]), (10, 10), "they would be")
+        a = c.post("/v1/dead-letters/requeue", {"filter": what, "reason": "types are open"}).want(200).json
+        same((a["requeued"], a["failed"], a["next"]), (10, 0, None), "they are")
+        same(sorted(e["eventId"] for e in c.events(type="odd.type")),
+             sorted(x["event_id"] for x in rows if x["event_type"] == "odd.type"), "published, with their own ids")
+        told = c.get("/v1/audit", category="DEAD_REQUEUED", limit=100).want(200).json["data"]
+        same({x["webhook"]["eventType"] for x in told}, {"odd.type"}, "audited")
+        srv.cli("dead", "skip", "--source", "outbox", "--note", "not ours").want(0, "10 skipped")
+        same(c.get("/v1/dead-letters").want(200).json["data"], [], "none waits")
+        same(len(c.get("/v1/dead-letters", state="skipped").want(200).json["data"]), 10, "these were")
+        srv.stop()

@@ -11,6 +11,10 @@
  * A dead letter of subscription 0 is none of a delivery: it is what a source
  * handed over that is no event (source/refused.h, delivery_decide.c).
  *
+ * MANY dead letters are decided on page by page (delivery_bulk.c): nothing is
+ * kept of a call but its work and the cursor in its answer, so a caller sees
+ * how far it is, may stop, and goes on after a restart.
+ *
  * WHO SEES WHAT. A key that is limited to tenants sees the deliveries of
  * subscriptions whose tenants are within its own, as in sub.h; what sources
  * handed over it does not see.
@@ -21,9 +25,12 @@
 #include "api/io.h"
 #include "api/limits.h"
 #include "deliver/engine/deliver.h"
+#include "event/entry.h"
+#include "event/limits.h"
 #include "sql.h"
 
 struct api;
+struct audit_row;
 
 /* The name of a delivery, opened. */
 struct spot {
@@ -69,6 +76,7 @@ struct seen {
 	struct sql_look_rows_row row;
 	struct sql_look_deads_row dead; /* error.p NULL: an attempt's */
 };
+extern const char *const DEAD_STATES[]; /* by sql's state; NULL ends */
 bool seen_any(const struct seen *s);
 enum delivery_status seen_status(const struct seen *s);
 /* … and the engine, when it looked (not NULL). */
@@ -112,13 +120,18 @@ int seen_of_event(struct req *r, struct db *db, int64_t seq, struct buf *b,
 const char *seen_refuses(struct arena *a, const struct sql_sub_head_row *s,
     struct str type, struct uuid tenant);
 
-/* Dead letters that wait. What is looked for, and how far one has come. */
+/*
+ * Dead letters: what is looked for, and how far one has come. A page looks at
+ * PAGE_SCAN of them at most, and its cursor says where it stopped.
+ */
 struct deads {
-	struct str subscription, reason_word; /* as given; .p NULL: any */
-	int64_t sub;                          /* 0: any */
-	int reason;                           /* -1: any */
+	/* as given; .p NULL: any */
+	struct str subscription, source, reason_word, type, tenant, key, error;
+	unsigned state; /* of DEAD_STATES */
+	int64_t sub;    /* 0: any */
+	int reason;     /* -1: any */
+	struct uuid tenant_id;
 	int64_t from, to;
-	struct str type; /* exactly; .p NULL: any */
 	/* before this, in (at, sub, seq, rep) */
 	int64_t at;
 	struct spot spot;
@@ -126,12 +139,37 @@ struct deads {
 	bool end;
 };
 #define DEADS_ALL ((struct deads){.reason = -1, .to = INT64_MAX})
+/* Rows of a table whose struct has a struct deads at `at`. */
+#define DEADS_WORDS(at)                                                        \
+	{"subscription", MEMBER_STRING, (at) + DEADS_AT(subscription), 0,      \
+	    UUID_LEN},                                                         \
+	    {"source", MEMBER_STRING, (at) + DEADS_AT(source), 0, NOTE_MAX,    \
+		.about = "what this source handed over"},                      \
+	    {"reason", MEMBER_STRING, (at) + DEADS_AT(reason_word), 0,         \
+		NOTE_MAX},                                                     \
+	    {"type", MEMBER_STRING, (at) + DEADS_AT(type), 0, EVENT_TYPE_MAX,  \
+		.about = "exactly, or name.*"},                                \
+	    {"tenant", MEMBER_STRING, (at) + DEADS_AT(tenant), 0, UUID_LEN},   \
+	    {"key", MEMBER_STRING, (at) + DEADS_AT(key), 0, EVENT_KEY_MAX},    \
+	    {"error", MEMBER_STRING, (at) + DEADS_AT(error), 0, NOTE_MAX,      \
+		.about = "a part of the last error"},                          \
+	    {"from", MEMBER_TIME, (at) + DEADS_AT(from)},                      \
+	{                                                                      \
+		"to", MEMBER_TIME, (at) + DEADS_AT(to)                         \
+	}
+#define DEADS_AT(field) offsetof(struct deads, field)
 /* From what was given; `at` is where it stood: a parameter, or a pointer. */
 int deads_find(struct req *r, struct db *db, struct deads *d, const char *at,
     struct err *e) MUST_CHECK;
-/* The next up to `most` that fit, newest first; *ret_n of them. */
+/* at.deliveryId: goes on behind it; and where it stands now. */
+int deads_after(const struct req *r, struct deads *d, struct str cursor,
+    struct err *e) MUST_CHECK;
+struct str deads_cursor(const struct req *r, const struct deads *d);
+/* The next up to `most` that fit, newest first; *ret_n of them, without their
+ * texts. */
 int deads_next(struct db *db, struct deads *d, size_t most,
     struct sql_dead_page_row *v, size_t *ret_n, struct err *e) MUST_CHECK;
+struct spot dead_spot(const struct sql_dead_page_row *row);
 
 /* The one that is named, if the caller may see it; `sub` is empty when a source
  * handed it over. */
@@ -143,8 +181,32 @@ int dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
 #define NOTE_REASON(type, field)                                               \
 	{                                                                      \
 		"reason", MEMBER_STRING, offsetof(type, field), 0, NOTE_MAX,   \
-		    .about = "for the record"                                  \
+		    .about = "for the record; to skip, it must be given"       \
 	}
+/* Nothing is given up without a word: `reason` is there when it is to skip. */
+int deads_need_reason(bool skip, struct str reason, struct err *e) MUST_CHECK;
+
+/*
+ * A decision on what a source handed over is one transaction of the commit
+ * thread: `entry` is what is published, when it is put back.
+ */
+struct handed {
+	struct spot spot;
+	bool requeue;
+	struct str reason;
+	const struct json *payload, *event; /* NULL: not edited so */
+	struct entry entry;
+	int64_t now_us;
+};
+/* From its stored body: the entry, in the arena. */
+int handed_entry(struct req *r, struct arena *a, struct handed *h,
+    struct str body, struct err *e) MUST_CHECK;
+/* In the transaction, before the entry: ERR_CONFLICT when somebody decided. */
+int handed_write(struct db *db, const struct req *r, const struct handed *h,
+    struct err *e) MUST_CHECK;
+/* … and behind it. The audit's row is in `ret`, for audit_put(). */
+int handed_audit(struct db *db, const struct req *r, const struct handed *h,
+    struct str webhook_id, struct audit_row *ret, struct err *e) MUST_CHECK;
 
 /* A stored body, opened when it was sealed, in the arena. */
 int delivery_body(struct req *r, struct str tenant, struct str event_id,

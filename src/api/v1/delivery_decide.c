@@ -22,24 +22,19 @@
 
 struct decision {
 	struct ask_requeue ask; /* to skip, its head alone */
-	struct spot spot;       /* sub 0: a source's */
+	struct handed h;        /* of a source, or edited */
 	struct sql_sub_head_row sub;
-	bool requeue;
-	struct str reason;
-	const struct json *payload, *event; /* NULL: not edited so */
 	struct append_job job;
-	struct entry entry; /* what is published */
-	int64_t now_us;
 };
 
 #define DECISION(field) offsetof(struct decision, field)
 static const struct member SKIP_BODY[] = {
-    NOTE_REASON(struct decision, reason), {.name = NULL}};
+    NOTE_REASON(struct decision, h.reason), {.name = NULL}};
 static const struct member REQUEUE_BODY[] = {
-    NOTE_REASON(struct decision, reason),
-    {"payload", MEMBER_OBJECT, DECISION(payload),
+    NOTE_REASON(struct decision, h.reason),
+    {"payload", MEMBER_OBJECT, DECISION(h.payload),
 	.about = "instead of the event's own"},
-    {"event", MEMBER_OBJECT, DECISION(event),
+    {"event", MEMBER_OBJECT, DECISION(h.event),
 	.about = "instead of what a source handed over"},
     {.name = NULL},
 };
@@ -49,19 +44,18 @@ static const struct member REQUEUE_BODY[] = {
 /* `from` with another payload when there is one, and its cause: the event that
  * it was, and the delivery that failed. With an id it is another event. */
 static int
-edit(struct req *r, const struct json *from, struct str cause,
-    const struct uuid *id, struct str *ret, struct err *e)
+edit(struct req *r, const struct handed *h, const struct json *from,
+    struct str cause, const struct uuid *id, struct str *ret, struct err *e)
 {
-	const struct decision *d = r->ctx;
 	const char *const ours[] = {"causationId", "causedByDelivery",
-	    d->payload ? "payload" : "", id ? "eventId" : ""};
+	    h->payload ? "payload" : "", id ? "eventId" : ""};
 	struct buf b CLEANUP(buf_done) = BUF(2 * MIB);
 
 	put_open(&b, NULL, '{');
 	if (id)
 		put_uuid(&b, "eventId", *id);
 	put_raw(&b, "causationId", cause);
-	put_uuid(&b, "causedByDelivery", spot_id(r->app, d->spot));
+	put_uuid(&b, "causedByDelivery", spot_id(r->app, h->spot));
 	for (const struct json *m = from->child; m; m = m->next) {
 		bool kept = true;
 
@@ -74,11 +68,11 @@ edit(struct req *r, const struct json *from, struct str cause,
 		buf_addc(&b, ':');
 		buf_add(&b, m->raw);
 	}
-	if (d->payload)
-		put_raw(&b, "payload", d->payload->raw);
+	if (h->payload)
+		put_raw(&b, "payload", h->payload->raw);
 	put_close(&b, '}');
 	if (b.failed)
-		return err_at(e, ERR_LIMIT, d->payload ? "/payload" : "",
+		return err_at(e, ERR_LIMIT, h->payload ? "/payload" : "",
 		    "it is too large");
 	*ret = arena_dup(r->arena, buf_str(&b));
 	return OK;
@@ -86,67 +80,66 @@ edit(struct req *r, const struct json *from, struct str cause,
 
 /* The old envelope with another payload and id, for this subscription alone. */
 static int
-edit_event(struct req *r, struct str old, struct err *e)
+edit_event(struct req *r, struct handed *h, struct str old, struct err *e)
 {
-	struct decision *d = r->ctx;
-	struct envelope_opts o = {.now_us = d->now_us, .own = true};
+	struct envelope_opts o = {.now_us = h->now_us, .own = true};
 	struct uuid id = uuid_v7(o.now_us);
 	struct json *j = NULL;
 	struct event ev;
 	struct str text;
 
 	TRY(json_parse(r->arena, old, &j, e));
-	TRY(edit(r, j, json_get(j, "eventId")->raw, &id, &text, e));
+	TRY(edit(r, h, j, json_get(j, "eventId")->raw, &id, &text, e));
 	TRY(envelope_parse(r->arena, text, &o, &ev, e));
-	entry_fill(&d->entry, &ev, text);
-	d->entry.to_sub = d->spot.sub;
+	entry_fill(&h->entry, &ev, text);
+	h->entry.to_sub = h->spot.sub;
 	return OK;
 }
 
 /* What a source handed over, as it is or edited. */
 static int
-choose(struct req *r, struct str body, struct str *ret, struct err *e)
+choose(struct req *r, struct arena *a, const struct handed *h, struct str body,
+    struct str *ret, struct err *e)
 {
-	struct decision *d = r->ctx;
 	struct json *whole = NULL, *copy = NULL;
 	struct str cause;
 	struct refused x;
 	struct err odd;
 
-	TRY(refused_open(r->arena, body, &x, e));
-	TRY(json_parse(r->arena, body, &whole, e));
+	TRY(refused_open(a, body, &x, e));
+	TRY(json_parse(a, body, &whole, e));
 	cause = json_get(whole, "eventId")->raw;
-	if (d->event)
-		return edit(r, d->event, cause, NULL, ret, e);
+	if (h->event)
+		return edit(r, h, h->event, cause, NULL, ret, e);
 	if (x.truncated)
 		return err_set(e, ERR_CONFLICT,
 		    "its copy was too large to be kept whole: give the event as `event`");
-	if (!d->payload) {
+	if (!h->payload) {
 		*ret = x.copy;
 		return OK;
 	}
-	if (json_parse(r->arena, x.copy, &copy, &odd) < 0 ||
+	if (json_parse(a, x.copy, &copy, &odd) < 0 ||
 	    !json_is(copy, JSON_OBJECT))
 		return json_wrong(e, "/payload",
 		    "has no envelope to stand in, as the copy is no JSON object: give the whole as `event`");
-	return edit(r, copy, cause, NULL, ret, e);
+	return edit(r, h, copy, cause, NULL, ret, e);
 }
 
-static int
-publish_handed(struct req *r, struct str body, struct err *e)
+int
+handed_entry(struct req *r, struct arena *a, struct handed *h, struct str body,
+    struct err *e)
 {
-	struct decision *d = r->ctx;
-	const struct envelope_opts o = api_envelope(r->app, d->now_us);
+	const struct envelope_opts o = api_envelope(r->app, h->now_us);
 	struct event ev;
 	struct err wrong = {0};
 	struct str text;
 
-	TRY(choose(r, body, &text, e));
-	if (envelope_parse(r->arena, text, &o, &ev, &wrong) == OK) {
-		entry_fill(&d->entry, &ev, text);
+	TRY(choose(r, a, h, body, &text, e));
+	if (envelope_parse(a, text, &o, &ev, &wrong) == OK) {
+		entry_fill(&h->entry, &ev, text);
 		return OK;
 	}
-	if (d->event)
+	if (h->event)
 		return err_at(e, ERR_INVALID,
 		    arena_fmt(r->arena, "/event%s", wrong.at).p, "%s",
 		    wrong.text);
@@ -156,15 +149,13 @@ publish_handed(struct req *r, struct str body, struct err *e)
 
 /* On the commit thread -------------------------------------------------------------- */
 
-/* First of all in the transaction: nobody else has decided. */
-static int
-write_decision(struct db *db, void *ctx, struct err *e)
+int
+handed_write(
+    struct db *db, const struct req *r, const struct handed *h, struct err *e)
 {
-	const struct req *r = ctx;
-	const struct decision *d = r->ctx;
-	int64_t n = sql_dead_decide(db, e, .sub = d->spot.sub,
-	    .seq = d->spot.seq, .rep = d->spot.rep, .state = d->requeue ? 1 : 2,
-	    .at = d->now_us, .who = api_actor(r), .note = d->reason);
+	int64_t n = sql_dead_decide(db, e, .sub = h->spot.sub,
+	    .seq = h->spot.seq, .rep = h->spot.rep, .state = h->requeue ? 1 : 2,
+	    .at = h->now_us, .who = api_actor(r), .note = h->reason);
 
 	if (n < 0)
 		return e->code;
@@ -173,38 +164,72 @@ write_decision(struct db *db, void *ctx, struct err *e)
 			   e, ERR_CONFLICT, "somebody decided on it meanwhile");
 }
 
+static void
+put_known(struct buf *b, const char *name, struct str bytes)
+{
+	if (bytes.p)
+		put_uuid(b, name, uuid_of(bytes));
+}
+
+int
+handed_audit(struct db *db, const struct req *r, const struct handed *h,
+    struct str webhook_id, struct audit_row *ret, struct err *e)
+{
+	bool of_source = h->spot.sub == 0;
+	char delivery[UUID_LEN + 1];
+	struct buf b CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
+	struct sql_event_of_row ev = {0};
+
+	TRY(sql_event_of_one(db, r->arena, &ev, e, .sub = h->spot.sub,
+	    .seq = h->spot.seq, .rep = h->spot.rep));
+	uuid_format(spot_id(r->app, h->spot), delivery);
+	put_known(&b, "eventId", ev.event_id);
+	put_known(&b, "tenantId", ev.tenant);
+	put_int(&b, "seq", h->spot.seq);
+	if (h->requeue) {
+		put_bool(&b, "edited", h->event || h->payload);
+		put_uuid(&b, "newEventId", h->entry.event_id);
+	}
+	put_text(&b, "reason", h->reason.p ? h->reason : STR_EMPTY);
+	*ret = (struct audit_row){
+	    .category = h->requeue ? AUDIT_DEAD_REQUEUED : AUDIT_DEAD_SKIPPED,
+	    .at_us = h->now_us,
+	    .actor = api_actor(r),
+	    .target_type = of_source ? STR("source") : STR("delivery"),
+	    .webhook_id = webhook_id,
+	    .delivery_id = arena_dup(r->arena, str_of(delivery)),
+	    .event_type = ev.type,
+	    .details = arena_dup(r->arena, buf_str(&b)),
+	};
+	return OK;
+}
+
+/* First of all in the transaction: nobody else has decided. */
+static int
+write_decision(struct db *db, void *ctx, struct err *e)
+{
+	const struct req *r = ctx;
+	const struct decision *d = r->ctx;
+
+	return handed_write(db, r, &d->h, e);
+}
+
 static int
 write_audit(struct db *db, void *ctx, struct err *e)
 {
 	const struct req *r = ctx;
 	const struct decision *d = r->ctx;
-	bool of_source = d->spot.sub == 0;
-	char webhook[UUID_LEN + 1], delivery[UUID_LEN + 1];
-	struct buf b CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
-	struct audit_row row = {
-	    .category = d->requeue ? AUDIT_DEAD_REQUEUED : AUDIT_DEAD_SKIPPED,
-	    .at_us = d->now_us,
-	    .actor = api_actor(r),
-	    .target_type = of_source ? STR("source") : STR("delivery"),
-	};
+	char webhook[UUID_LEN + 1] = "";
+	struct audit_row row;
 
-	if (d->requeue && d->entry.state == ENTRY_DIFFERS)
+	if (d->h.requeue && d->h.entry.state == ENTRY_DIFFERS)
 		return err_at(e, ERR_CONFLICT,
-		    d->event ? "/event/eventId" : "/eventId",
+		    d->h.event ? "/event/eventId" : "/eventId",
 		    "this event id is in the log with other content (seq %lld)",
-		    (long long)d->entry.seq);
-	uuid_format(spot_id(r->app, d->spot), delivery);
-	row.delivery_id = str_of(delivery);
-	if (!of_source) {
+		    (long long)d->h.entry.seq);
+	if (d->h.spot.sub > 0)
 		uuid_format(uuid_of(d->sub.uid), webhook);
-		row.webhook_id = str_of(webhook);
-	}
-	if (d->requeue) {
-		put_bool(&b, "edited", d->event || d->payload);
-		put_uuid(&b, "newEventId", d->entry.event_id);
-	}
-	put_text(&b, "reason", d->reason.p ? d->reason : STR_EMPTY);
-	row.details = buf_str(&b);
+	TRY(handed_audit(db, r, &d->h, str_of(webhook), &row, e));
 	return audit_put(db, &row, e);
 }
 
@@ -221,25 +246,26 @@ static int
 show_decided(struct req *r, struct err *)
 {
 	const struct decision *d = r->ctx;
-	struct spot now = {.seq = d->entry.seq, .sub = d->spot.sub};
+	struct spot now = {.seq = d->h.entry.seq, .sub = d->h.spot.sub};
 	struct buf *b = api_object(r);
 
-	if (d->spot.sub == 0) {
-		put_uuid(b, "id", spot_id(r->app, d->spot));
-		if (d->requeue) {
-			put_uuid(b, "eventId", d->entry.event_id);
-			put_int(b, "seq", d->entry.seq);
-			put_bool(b, "duplicate", d->entry.state != ENTRY_NEW);
+	if (d->h.spot.sub == 0) {
+		put_uuid(b, "id", spot_id(r->app, d->h.spot));
+		if (d->h.requeue) {
+			put_uuid(b, "eventId", d->h.entry.event_id);
+			put_int(b, "seq", d->h.entry.seq);
+			put_bool(b, "duplicate", d->h.entry.state != ENTRY_NEW);
 		}
 	} else {
-		put_uuid(b, "id", spot_id(r->app, d->payload ? now : d->spot));
-		if (d->payload) {
-			put_uuid(b, "eventId", d->entry.event_id);
-			put_uuid(b, "requeueOf", spot_id(r->app, d->spot));
+		put_uuid(
+		    b, "id", spot_id(r->app, d->h.payload ? now : d->h.spot));
+		if (d->h.payload) {
+			put_uuid(b, "eventId", d->h.entry.event_id);
+			put_uuid(b, "requeueOf", spot_id(r->app, d->h.spot));
 		}
 	}
 	put_close(b, '}');
-	r->status = d->requeue ? 202 : 200;
+	r->status = d->h.requeue ? 202 : 200;
 	return OK;
 }
 
@@ -258,15 +284,15 @@ static int
 commit(struct req *r, struct err *e)
 {
 	struct decision *d = r->ctx;
-	bool of_source = d->spot.sub == 0;
+	bool of_source = d->h.spot.sub == 0;
 
-	api_then(r, of_source || !d->payload ? show_decided : edited);
-	if (!of_source && !d->payload)
+	api_then(r, of_source || !d->h.payload ? show_decided : edited);
+	if (!of_source && !d->h.payload)
 		return api_ask(r, &d->ask.decide.ask, e);
-	if (d->requeue)
+	if (d->h.requeue)
 		d->job = (struct append_job){.fn = write_decision,
 		    .after = write_audit,
-		    .entries = &d->entry,
+		    .entries = &d->h.entry,
 		    .n = 1};
 	else
 		d->job.fn = write_skip;
@@ -278,7 +304,7 @@ fill_ask(struct req *r, const struct seen *s, struct err *e)
 {
 	struct decision *d = r->ctx;
 
-	if (d->requeue && d->sub.until_seq > 0)
+	if (d->h.requeue && d->sub.until_seq > 0)
 		return err_set(e, ERR_CONFLICT, "its subscription is gone");
 	d->ask.okey = (uint64_t)s->dead.okey;
 	d->ask.skey = (uint64_t)s->dead.skey;
@@ -289,6 +315,15 @@ fill_ask(struct req *r, const struct seen *s, struct err *e)
 	return OK;
 }
 
+int
+deads_need_reason(bool skip, struct str reason, struct err *e)
+{
+	return skip && str_trim(reason).n == 0
+		   ? json_wrong(e, "/reason",
+			 "must say why it is given up, for the record")
+		   : OK;
+}
+
 static int
 decide(struct req *r, struct db *db, enum deliver_ask_kind kind, struct err *e)
 {
@@ -297,39 +332,40 @@ decide(struct req *r, struct db *db, enum deliver_ask_kind kind, struct err *e)
 	struct seen s;
 	bool of_source;
 
-	TRY(spot_read(r, &d->spot, e));
+	TRY(spot_read(r, &d->h.spot, e));
 	TRY(api_body_maybe(
 	    r, kind == ASK_SKIP ? SKIP_BODY : REQUEUE_BODY, NULL, d, e));
-	of_source = d->spot.sub == 0;
-	if (d->event && !of_source)
+	of_source = d->h.spot.sub == 0;
+	if (d->h.event && !of_source)
 		return json_wrong(e, "/event",
 		    "is for what a source handed over; payload is what can be changed here");
-	d->requeue = kind == ASK_REQUEUE;
-	d->ask.decide = spot_decide(r, d->spot, kind, d->reason);
-	d->now_us = clock_now_us();
+	d->h.requeue = kind == ASK_REQUEUE;
+	d->ask.decide = spot_decide(r, d->h.spot, kind, d->h.reason);
+	d->h.now_us = clock_now_us();
 	r->ctx = d;
-	TRY(dead_get(r, db, d->spot, &s, &d->sub, e));
-	if (d->event && d->payload)
+	TRY(dead_get(r, db, d->h.spot, &s, &d->sub, e));
+	if (d->h.event && d->h.payload)
 		return json_wrong(e, "/payload", "is part of event already");
 	if (s.dead.state != 0)
 		return err_set(e, ERR_CONFLICT, "it was %s already",
-		    s.dead.state == 1 ? "requeued" : "skipped");
-	if (d->requeue && s.dead.seq_to > s.spot.seq)
+		    DEAD_STATES[s.dead.state]);
+	TRY(deads_need_reason(kind == ASK_SKIP, d->h.reason, e));
+	if (d->h.requeue && s.dead.seq_to > s.spot.seq)
 		return err_set(e, ERR_CONFLICT,
 		    "this is a stretch of the log that is gone: it can be skipped alone");
 	if (!of_source)
 		TRY(fill_ask(r, &s, e));
-	if (!d->requeue)
+	if (!d->h.requeue)
 		return api_next(r, commit);
-	TRY(dead_event(r, db, d->spot, &body, e));
+	TRY(dead_event(r, db, d->h.spot, &body, e));
 	if (!body.p)
 		return err_set(e, ERR_CONFLICT,
 		    "its %s is gone: it can be skipped alone",
 		    of_source ? "copy" : "event");
 	if (of_source)
-		TRY(publish_handed(r, body, e));
-	else if (d->payload)
-		TRY(edit_event(r, body, e));
+		TRY(handed_entry(r, r->arena, &d->h, body, e));
+	else if (d->h.payload)
+		TRY(edit_event(r, &d->h, body, e));
 	return api_next(r, commit);
 }
 

@@ -77,8 +77,9 @@ query(struct walk *w, int which, struct rows **ret, struct err *e)
 static void
 take_part(struct walk *w, int which, struct rows *rows, struct seen *x)
 {
-	struct str *texts[] = {
-	    &x->dead.decided_by, &x->dead.note, &x->dead.error};
+	struct sql_look_deads_row *d = &x->dead;
+	struct str *texts[] = {&d->decided_by, &d->note, &d->error, &d->tenant,
+	    &d->event_id, &d->type, &d->pkey, &d->source};
 
 	x->spot = (struct spot){rows_int(rows, 0), (uint32_t)rows_int(rows, 1),
 	    (int)rows_int(rows, 2)};

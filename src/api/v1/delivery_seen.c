@@ -140,6 +140,8 @@ const char *const DELIVERY_STATUS[STATUS_COUNT + 1] = {
     [STATUS_DROPPED] = "DROPPED",
 };
 
+const char *const DEAD_STATES[] = {"open", "requeued", "skipped", NULL};
+
 bool
 seen_any(const struct seen *s)
 {
@@ -197,27 +199,47 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	return OK;
 }
 
+/* What a dead letter tells of its event; of what a source handed over, what its
+ * copy said. */
+static void
+show_head(const struct sql_look_deads_row *d, bool of_source, struct buf *b)
+{
+	put_text(b, "eventType", d->type);
+	if (d->tenant.p)
+		put_uuid(b, "tenantId", uuid_of(d->tenant));
+	else
+		put_null(b, "tenantId");
+	put_text(b, "key", d->pkey);
+	if (of_source)
+		put_text(b, "source", d->source);
+}
+
 /*
- * eventId, eventType and when it was received; null when the log lost it. What
- * a source handed over has the source's name as its key.
+ * eventId, eventType, tenant, key and when it was received. What the log has
+ * lost a dead letter still tells; else it is null.
  */
 static int
-show_event(struct req *r, struct db *db, int64_t seq, bool of_source,
+show_event(struct req *r, struct db *db, const struct seen *s, bool of_source,
     struct buf *b, struct err *e)
 {
-	struct sql_event_head_row row;
+	struct sql_look_deads_row head =
+	    s->has_dead ? s->dead : (struct sql_look_deads_row){0};
+	struct sql_event_head_row row = {0};
+	bool there = TRY(sql_event_head_one(
+			 db, r->arena, &row, e, .seq = s->spot.seq)) > 0;
 
-	if (TRY(sql_event_head_one(db, r->arena, &row, e, .seq = seq)) == 0) {
-		put_null(b, "eventId");
-		put_null(b, "eventType");
-		put_null(b, "receivedAt");
-		return OK;
+	if (there && !of_source) {
+		head.tenant = row.tenant;
+		head.event_id = row.event_id;
+		head.type = row.type;
+		head.pkey = row.pkey;
 	}
-	put_uuid(b, "eventId", uuid_of(row.event_id));
-	put_text(b, "eventType", row.type);
-	put_time(b, "receivedAt", row.received_at);
-	if (of_source)
-		put_text(b, "source", row.pkey);
+	if (head.event_id.p)
+		put_uuid(b, "eventId", uuid_of(head.event_id));
+	else
+		put_null(b, "eventId");
+	show_head(&head, of_source, b);
+	put_time(b, "receivedAt", there ? row.received_at : 0);
 	return OK;
 }
 
@@ -234,13 +256,11 @@ count_of(const struct seen *s)
 static void
 show_dead(const struct seen *s, struct buf *b)
 {
-	static const char *const STATES[] = {"open", "requeued", "skipped"};
-
 	if (!s->has_dead || s->dead.state > 2)
 		return;
 	put_open(b, "deadLetter", '{');
 	put_z(b, "reason", reason_name((enum reason)s->dead.reason));
-	put_z(b, "state", STATES[s->dead.state]);
+	put_z(b, "state", DEAD_STATES[s->dead.state]);
 	put_time(b, "at", s->dead.at);
 	put_int(b, "requeues", s->dead.requeues);
 	if (s->dead.seq_to > s->spot.seq) {
@@ -252,6 +272,23 @@ show_dead(const struct seen *s, struct buf *b)
 	put_text(b, "note", s->dead.note);
 	put_text(b, "error", s->dead.error);
 	put_close(b, '}');
+}
+
+/* A dead letter has it in words, or its reason; else the last attempt has. */
+static void
+show_error(const struct seen *s, struct buf *b)
+{
+	int64_t reason = s->has_attempt ? s->attempt.reason : REASON_NONE;
+	bool dead = s->has_dead && s->dead.state != 1;
+
+	if (dead && s->dead.error.p) {
+		put_text(b, "lastError", s->dead.error);
+		return;
+	}
+	if (reason == REASON_NONE && dead)
+		reason = s->dead.reason;
+	put_z(b, "lastError",
+	    reason == REASON_NONE ? NULL : reason_text((enum reason)reason));
 }
 
 /* What the engine says is newer than the tables. */
@@ -283,7 +320,7 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 	}
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", spot_id(r->app, s->spot));
-	TRY(show_event(r, db, s->spot.seq, !sub, b, e));
+	TRY(show_event(r, db, s, !sub, b, e));
 	if (sub)
 		put_uuid(b, "subscriptionId", uuid_of(sub->uid));
 	else
@@ -298,10 +335,7 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 		put_time(b, "droppedAt", s->attempt.at);
 	put_some(b, "lastStatusCode",
 	    s->has_attempt && s->attempt.status > 0 ? s->attempt.status : 0);
-	put_z(b, "lastError",
-	    s->has_attempt && s->attempt.reason != REASON_NONE
-		? reason_text((enum reason)s->attempt.reason)
-		: NULL);
+	show_error(s, b);
 	if (s->spot.rep > 0) {
 		first.rep = 0;
 		put_uuid(b, "replayOf", spot_id(r->app, first));

@@ -1,30 +1,43 @@
-#include "api/limits.h"
+#include <time.h>
+
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "contract/verdict.h"
+#include "http/percent.h"
 
 /*
  * Dead letters: what was given up, and deciding on it. The engine decides, so
  * a server must run.
  */
 
-/* What --subscription and --reason say: checked, since they go into a path. */
-static int
-read_filter(
-    struct cli *c, struct str *ret_sub, struct str *ret_reason, struct err *e)
-{
-	struct uuid id;
-	enum reason reason;
+/* Options that say which; the API's filter has the same names. */
+static const char *const FILTER[] = {
+    "subscription", "source", "reason", "type", "tenant", "key", "error"};
 
-	*ret_sub = str_of(args_text(&c->args, "subscription"));
-	*ret_reason = str_of(args_text(&c->args, "reason"));
-	if (ret_sub->n > 0 && !uuid_parse(*ret_sub, &id))
-		return err_set(e, ERR_INVALID, "%.64s is no subscription's id",
-		    ret_sub->p);
-	if (ret_reason->n > 0 && !reason_find(*ret_reason, &reason))
+static bool
+filtered(const struct cli *c)
+{
+	for (size_t i = 0; i < COUNT_OF(FILTER); i++)
+		if (args_text(&c->args, FILTER[i]))
+			return true;
+	return args_flag(&c->args, "all");
+}
+
+static int
+check_filter(const struct cli *c, struct err *e)
+{
+	const char *sub = args_text(&c->args, "subscription");
+	const char *reason = args_text(&c->args, "reason");
+	struct uuid id;
+	enum reason r;
+
+	if (sub && !uuid_parse(str_of(sub), &id))
+		return err_set(
+		    e, ERR_INVALID, "%.64s is no subscription's id", sub);
+	if (reason && !reason_find(str_of(reason), &r))
 		return err_set(e, ERR_INVALID,
 		    "%.64s is no reason; HTTP_STATUS, EXHAUSTED and EXPIRED are some",
-		    ret_reason->p);
+		    reason);
 	return OK;
 }
 
@@ -40,25 +53,43 @@ static const struct column COLUMNS[] = {
     {"ID", .at = "/id"},
     {"SUBSCRIPTION", .cell = whose},
     {"EVENT TYPE", .at = "/eventType"},
+    {"TENANT", .at = "/tenantId"},
+    {"KEY", .at = "/key"},
     {"REASON", .at = "/deadLetter/reason"},
     {"STATUS", .at = "/lastStatusCode"},
     {"TRIES", .at = "/attemptCount"},
     {"AT", .at = "/deadLetter/at"},
+    {"ERROR", .at = "/lastError"},
     {.head = NULL},
 };
+
+static void
+add_query(const struct cli *c, const char *name, struct buf *b)
+{
+	const char *v = args_text(&c->args, name);
+
+	if (!v)
+		return;
+	buf_fmt(b, "%s=", name);
+	percent_add(b, str_of(v));
+	buf_addc(b, '&');
+}
 
 int
 verb_dead_list(struct cli *c, struct err *e)
 {
 	struct listing l = {.columns = COLUMNS};
-	struct str sub, reason;
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 
-	TRY(read_filter(c, &sub, &reason, e));
-	l.path = arena_fmt(c->arena, "/v1/dead-letters?%s%.*s%s%s%.*s",
-	    sub.n ? "subscription=" : "", STR_ARG(sub),
-	    sub.n && reason.n ? "&" : "", reason.n ? "reason=" : "",
-	    STR_ARG(reason))
-		     .p;
+	TRY(check_filter(c, e));
+	buf_addz(&b, "/v1/dead-letters?");
+	for (size_t i = 0; i < COUNT_OF(FILTER); i++)
+		add_query(c, FILTER[i], &b);
+	add_query(c, "state", &b);
+	if (b.failed)
+		return err_set(e, ERR_LIMIT, "the filter is too long");
+	b.n--; /* the ? or & behind it */
+	l.path = arena_z(c->arena, buf_str(&b));
 	return listing_show(c, &l, e);
 }
 
@@ -85,75 +116,139 @@ decide(struct cli *c, const char *verb, const char *word, struct err *e)
 	return OK;
 }
 
-int
-verb_dead_skip(struct cli *c, struct err *e)
-{
-	return decide(c, "skip", "skipped", e);
-}
-
 static int
-bulk_body(struct cli *c, struct buf *b, struct err *e)
+bulk_body(struct cli *c, struct str after, struct buf *b, struct err *e)
 {
-	struct str sub, reason;
-
-	TRY(read_filter(c, &sub, &reason, e));
+	buf_clear(b);
 	put_open(b, NULL, '{');
 	args_body(&c->args, b);
+	if (after.n > 0)
+		put_text(b, "after", after);
 	put_open(b, "filter", '{');
-	if (sub.n > 0)
-		put_text(b, "subscription", sub);
-	if (reason.n > 0)
-		put_text(b, "reason", reason);
+	for (size_t i = 0; i < COUNT_OF(FILTER); i++)
+		if (args_text(&c->args, FILTER[i]))
+			put_text(b, FILTER[i],
+			    str_of(args_text(&c->args, FILTER[i])));
 	put_close(b, '}');
 	put_close(b, '}');
 	return b->failed ? err_set(e, ERR_LIMIT, "the note is too long") : OK;
 }
 
-/* Call by call, as long as each puts some back. */
-static int
-bulk(struct cli *c, struct err *e)
-{
-	bool dry = args_flag(&c->args, "dry-run"), more = true;
-	int64_t total = 0, tired = 0, left = 0;
-	struct buf body CLEANUP(buf_done) = BUF(16 * KIB);
+/* What calls have done so far. */
+struct bulk {
+	const char *verb, *word;
+	bool dry;
+	int64_t done, failed, tired, invalid, gone;
+	int64_t round; /* done in this pass over all of them */
+	int64_t left;  /* of this pass, have to wait for others */
+};
 
-	TRY(bulk_body(c, &body, e));
-	while (more) {
-		struct json *j = NULL;
+/* One call. */
+static int
+bulk_call(struct cli *c, struct bulk *k, struct str *after, struct err *e)
+{
+	struct buf body CLEANUP(buf_done) = BUF(64 * KIB);
+	const struct {
+		const char *name;
+		int64_t *sum;
+	} NUMBERS[] = {{k->word, &k->round}, {"failed", &k->failed},
+	    {"requeuedTooOften", &k->tired}, {"stillInvalid", &k->invalid},
+	    {"gone", &k->gone}, {"mustWait", &k->left}};
+	struct json *j = NULL;
+
+	TRY(bulk_body(c, *after, &body, e));
+	TRY(reach_json(c, c->arena, "POST",
+	    arena_fmt(c->arena, "/v1/dead-letters/%s", k->verb), buf_str(&body),
+	    &j, e));
+	for (size_t i = 0; i < COUNT_OF(NUMBERS); i++) {
 		int64_t n = 0;
 
-		TRY(reach_json(c, c->arena, "POST",
-		    STR("/v1/dead-letters/requeue"), buf_str(&body), &j, e));
-		if (!json_int(json_get(j, "requeued"), &n) ||
-		    !json_int(json_get(j, "requeuedTooOften"), &tired) ||
-		    !json_int(json_get(j, "mustWait"), &left))
+		if (json_get(j, NUMBERS[i].name) &&
+		    !json_int(json_get(j, NUMBERS[i].name), &n))
 			return err_set(
 			    e, ERR_IO, "the answer can't be understood");
-		total += n;
-		more = !dry && n > 0 && json_true(j, "more");
+		*NUMBERS[i].sum += n;
 	}
-	(void)fprintf(c->out, "%lld %s\n", (long long)total,
-	    dry ? "would be requeued" : "requeued");
-	if (tired > 0)
-		(void)fprintf(c->err,
-		    "%lld were requeued by a filter %d times already: name them by id\n",
-		    (long long)tired, BULK_TIMES_MAX);
-	if (left > 0)
-		(void)fprintf(c->err,
-		    "%lld have to wait until others are through: run it again\n",
-		    (long long)left);
+	*after = json_text(j, "next");
 	return OK;
+}
+
+/* Page by page; and again over what had to wait, as long as it gets on. */
+static int
+bulk_run(struct cli *c, struct bulk *k, struct err *e)
+{
+	int idle = 0;
+
+	do {
+		struct str after = STR_EMPTY;
+		struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+
+		k->round = k->failed = k->tired = k->invalid = k->gone =
+		    k->left = 0;
+		do {
+			TRY(bulk_call(c, k, &after, e));
+			if (after.n > 0)
+				(void)fprintf(c->err, "%lld %s so far\n",
+				    (long long)(k->done + k->round), k->word);
+		} while (after.n > 0);
+		k->done += k->round;
+		idle = k->round > 0 ? 0 : idle + 1;
+		if (!k->dry && k->left > 0)
+			(void)nanosleep(&pause, NULL);
+	} while (!k->dry && k->left > 0 && idle < 50);
+	return OK;
+}
+
+static void
+bulk_tell(struct cli *c, int64_t n, const char *what)
+{
+	if (n > 0)
+		(void)fprintf(c->err, "%lld %s\n", (long long)n, what);
+}
+
+static int
+bulk(struct cli *c, const char *verb, const char *word, struct err *e)
+{
+	struct bulk k = {
+	    .verb = verb, .word = word, .dry = args_flag(&c->args, "dry-run")};
+
+	TRY(check_filter(c, e));
+	TRY(reach_server(c, e));
+	TRY(bulk_run(c, &k, e));
+	(void)fprintf(c->out, "%lld %s%s\n", (long long)k.done,
+	    k.dry ? "would be " : "", word);
+	bulk_tell(c, k.tired,
+	    "were requeued by a filter several times already: name them by id");
+	bulk_tell(
+	    c, k.invalid, "still are no events: mend them by id, or skip them");
+	bulk_tell(c, k.gone, "are gone with the log: they can be skipped");
+	bulk_tell(c, k.failed, "failed: run it again");
+	bulk_tell(
+	    c, k.left, "have to wait until others are through: run it again");
+	return OK;
+}
+
+static int
+some_or_all(struct cli *c, const char *verb, const char *word, struct err *e)
+{
+	bool filter = filtered(c);
+
+	if (filter == (c->args.n_operands > 0))
+		return cli_usage(c, e,
+		    arena_fmt(c->arena,
+			"dead %s takes either ids, or --all or a filter", verb)
+			.p);
+	return filter ? bulk(c, verb, word, e) : decide(c, verb, word, e);
+}
+
+int
+verb_dead_skip(struct cli *c, struct err *e)
+{
+	return some_or_all(c, "skip", "skipped", e);
 }
 
 int
 verb_dead_requeue(struct cli *c, struct err *e)
 {
-	bool filter = args_text(&c->args, "subscription") ||
-		      args_text(&c->args, "reason") ||
-		      args_flag(&c->args, "all");
-
-	if (filter == (c->args.n_operands > 0))
-		return cli_usage(c, e,
-		    "dead requeue takes either ids, or --subscription, --reason or --all");
-	return filter ? bulk(c, e) : decide(c, "requeue", "requeued", e);
+	return some_or_all(c, "requeue", "requeued", e);
 }

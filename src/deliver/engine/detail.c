@@ -43,6 +43,27 @@ detail_error(struct str error)
 	return detail_of(&b);
 }
 
+struct str
+detail_said(const struct flush_detail *d, char *to, size_t room)
+{
+	struct str none = {.p = NULL}, said;
+	struct arena *a CLEANUP(arena_freep) = NULL;
+	struct json *j = NULL;
+	struct err e;
+
+	if (!d || d->n == 0)
+		return none;
+	a = arena_new(16 * DETAIL_MAX);
+	if (json_parse(a, (struct str){d->text, d->n}, &j, &e) < 0 ||
+	    !json_is(json_get(j, "error"), JSON_STRING))
+		return none;
+	said = json_get(j, "error")->text;
+	if (said.n == 0 || said.n > room)
+		return none;
+	memcpy(to, said.p, said.n);
+	return (struct str){to, said.n};
+}
+
 void
 detail_own(struct core_result *r)
 {

@@ -25,5 +25,8 @@ struct flush_detail *detail_dead(const char *error, bool own);
 struct flush_detail *detail_of(const struct buf *b);
 /* A failed attempt that had neither request nor answer. */
 struct flush_detail *detail_error(struct str error);
+/* What went wrong, in words, of an attempt's detail, in `to`; .p NULL: it does
+ * not say. */
+struct str detail_said(const struct flush_detail *d, char *to, size_t room);
 /* It was an event of our own. */
 void detail_own(struct core_result *r);

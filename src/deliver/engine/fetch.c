@@ -9,6 +9,7 @@
 #include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 #include "event/envelope.h"
+#include "event/sealed.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 
@@ -301,12 +302,19 @@ read_kept(struct fetcher *f, struct attempt *at, struct err *e)
 {
 	struct sql_dead_body_row row;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct arena *a CLEANUP(arena_freep) = NULL;
+	struct str body = STR_EMPTY;
+	struct err shut;
 
 	TRY(sql_dead_body(f->db, &rows, e, .sub = at->s.row.sub,
 	    .seq = at->s.row.seq, .rep = at->s.row.rep));
-	if (TRY(sql_dead_body_next(rows, &row, e)) > 0 &&
-	    row.state != DEAD_KEPT && row.body.n > 0)
-		at->letter = old_letter(row.body, at->s.row.seq);
+	if (TRY(sql_dead_body_next(rows, &row, e)) == 0 ||
+	    row.state == DEAD_KEPT || row.body.n == 0)
+		return OK;
+	a = arena_new(FETCH_BYTES);
+	if (sealed_open(f->d->o.keyring, row.tenant, row.event_id, row.body,
+		arena_alloc(a, row.body.n), &body, &shut) == OK)
+		at->letter = old_letter(body, at->s.row.seq);
 	return OK;
 }
 

@@ -1,7 +1,5 @@
 #include "deliver/engine/flush.h"
 
-#include "audit/audit.h"
-#include "audit/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "contract/limits.h"
@@ -120,15 +118,37 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 	return (int)sql_record_version_put(db, v, n, e);
 }
 
-static int
-put_dead(struct db *db, const struct core_dead *d, struct err *e)
+/* The last attempt of what came to nothing is in the same set, if there was
+ * any. */
+static const struct core_attempt *
+last_attempt(const struct core_changes *ch, const struct core_dead *d)
 {
+	for (size_t i = ch->n_attempts; i > 0; i--) {
+		const struct core_attempt *x = &ch->attempts[i - 1];
+
+		if (x->seq == d->row.seq && x->sub == d->row.sub &&
+		    x->rep == d->row.rep)
+			return x;
+	}
+	return NULL;
+}
+
+/* `ch` has the last attempt of what was tried; NULL: it was not. */
+static int
+put_dead(struct db *db, const struct core_changes *ch,
+    const struct core_dead *d, struct err *e)
+{
+	char room[DETAIL_ERROR * 4];
+	const struct core_attempt *x =
+	    d->detail || !ch ? NULL : last_attempt(ch, d);
+	struct str error = x ? detail_said(x->result.detail, room, sizeof(room))
+			     : kept_text(d->detail);
+
 	return (int)sql_dead_put(db, e, .sub = d->row.sub, .seq = d->row.seq,
 	    .rep = d->row.rep, .seq_to = d->row.seq,
 	    .okey = (int64_t)d->row.okey, .skey = (int64_t)d->row.skey,
 	    .reason = d->reason, .status = d->row.last_status,
-	    .tries = d->row.tries, .n = d->row.n, .at = d->at,
-	    .error = kept_text(d->detail));
+	    .tries = d->row.tries, .n = d->row.n, .at = d->at, .error = error);
 }
 
 int
@@ -138,7 +158,7 @@ flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
 	for (size_t i = 0; i < n; i++) {
 		const struct flush_detail *d = v[i].detail;
 
-		TRY(put_dead(db, &v[i], e));
+		TRY(put_dead(db, NULL, &v[i], e));
 		if (!(d && d->own))
 			TRY((int)sql_stat_add(db, e, .sub = v[i].row.sub,
 			    .minute = minute, .ok = 0, .fail = 0, .dead = 1,
@@ -152,7 +172,7 @@ static int
 put_deads(struct db *db, const struct flush *f, struct err *e)
 {
 	for (size_t i = 0; i < f->changes->n_deads; i++)
-		TRY(put_dead(db, &f->changes->deads[i], e));
+		TRY(put_dead(db, f->changes, &f->changes->deads[i], e));
 	for (size_t i = 0; i < f->now.n_ranges; i++) {
 		const struct flush_range *g = &f->now.ranges[i];
 
@@ -175,38 +195,6 @@ put_decisions(
 		    TRY((int)sql_dead_decide(db, e, .sub = d->sub,
 			.seq = d->seq, .rep = d->rep, .state = d->state,
 			.at = d->at, .who = d->who, .note = d->note)) > 0;
-	}
-	return OK;
-}
-
-/* Last of all: the audit's head is locked from here on. */
-static int
-put_audit(
-    struct db *db, const struct flush *f, const bool *decided, struct err *e)
-{
-	struct buf why CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
-
-	for (size_t i = 0; i < f->now.n_decisions; i++) {
-		const struct flush_decision *d = &f->now.decisions[i];
-		struct audit_row row = {
-		    .category = d->state == 1 ? AUDIT_DEAD_REQUEUED
-					      : AUDIT_DEAD_SKIPPED,
-		    .at_us = d->at,
-		    .actor = d->who,
-		    .target_type = STR("delivery"),
-		    .webhook_id = str_of(d->webhook_id),
-		    .delivery_id = str_of(d->delivery_id),
-		};
-
-		if (!decided[i])
-			continue;
-		buf_clear(&why);
-		if (d->note.n > 0) {
-			buf_addz(&why, "\"reason\":");
-			buf_json(&why, d->note);
-			row.details = buf_str(&why);
-		}
-		TRY(audit_put(db, &row, e));
 	}
 	return OK;
 }
@@ -302,23 +290,14 @@ is_own(const struct core_attempt *x)
 	return d && d->own;
 }
 
-/* An event of ours came to nothing: its last attempt is in the same set, if
- * there was any. */
+/* An event of ours came to nothing. */
 static bool
 own_dead(const struct core_changes *ch, const struct core_dead *d)
 {
 	const struct flush_detail *why = d->detail;
+	const struct core_attempt *x = why ? NULL : last_attempt(ch, d);
 
-	if (why)
-		return why->own;
-	for (size_t i = ch->n_attempts; i > 0; i--) {
-		const struct core_attempt *x = &ch->attempts[i - 1];
-
-		if (x->seq == d->row.seq && x->sub == d->row.sub &&
-		    x->rep == d->row.rep)
-			return is_own(x);
-	}
-	return false;
+	return why ? why->own : x && is_own(x);
 }
 
 static bool
@@ -407,7 +386,7 @@ write_set(struct db *db, void *ctx, struct err *e)
 	TRY(put_stats(db, a, f, e));
 	if (f->now.n_settled > 0)
 		TRY(o->settled(db, f->now.settled, f->now.n_settled, e));
-	return put_audit(db, f, decided, e);
+	return flush_audit(db, a, f, decided, e);
 }
 
 /* What goes with the next set ------------------------------------------------ */

@@ -111,3 +111,8 @@ void flush_done(struct flush *f);
 /* Dead letters that are not the core's, and their counters. */
 int flush_deads(struct db *db, const struct core_dead *v, size_t n,
     int64_t minute, struct err *e) MUST_CHECK;
+
+/* Last of all in a set's transaction: the audit's head is locked from here on.
+ * decided[i]: decision i was on a dead letter that waited for one. */
+int flush_audit(struct db *db, struct arena *a, const struct flush *f,
+    const bool *decided, struct err *e) MUST_CHECK;
