@@ -158,6 +158,18 @@ INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, a
 VALUES (:sub, :seq, 0, :seq_to, :okey, 0, :reason, 0, 0, 0, :at, 0, 0)
 ON CONFLICT (sub, seq, rep) DO UPDATE SET seq_to = excluded.seq_to, reason = excluded.reason, at = excluded.at, state = 0;
 
+-- name: dead_missed
+-- args: now int
+-- What the log lost while nobody delivered: of each that had to get it.
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues)
+SELECT s.id, CASE WHEN s.from_seq > g.cursor THEN s.from_seq ELSE g.cursor END + 1, 0, l.first_seq - 1, 0, 0, 15, 0, 0, 0, :now, 0, 0
+  FROM (SELECT min(cursor) AS cursor FROM grp) g
+  JOIN (SELECT min(seq) AS first_seq FROM log) l ON g.cursor < l.first_seq - 1
+  JOIN subscription s ON s.from_seq < l.first_seq - 1
+ WHERE s.until_seq IS NULL AND NOT EXISTS (
+       SELECT 1 FROM reader r WHERE r.sub = s.id AND r.okey = 0 AND r.rep = 0)
+ON CONFLICT DO NOTHING;
+
 -- name: dead_decide
 -- args: sub int, seq int, rep int, state int, at int, who text, note text?
 -- 1: put back, 2: skipped.

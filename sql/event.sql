@@ -112,6 +112,28 @@ INSERT INTO mark (minute, seq) VALUES (:minute, :seq) ON CONFLICT (minute) DO NO
 -- The first seq at or after a minute.
 SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
 
+-- name: log_needed
+-- args: first int
+-- rows: pos int?
+-- Behind this something of a log that begins with `first` is still needed: by
+-- readers that are not stopped, rows, gatherings; where nobody delivers, by all.
+SELECT min(pos) FROM (
+  SELECT min(r.pos) AS pos FROM reader r JOIN subscription s ON s.id = r.sub
+   WHERE s.until_seq IS NULL AND (r.rep = 0 OR NOT EXISTS (
+         SELECT 1 FROM replay p WHERE p.sub = r.sub AND p.rep = r.rep AND p.state = 2))
+  UNION ALL SELECT min(seq) - 1 FROM delivery WHERE seq >= :first
+  UNION ALL SELECT min(b.pos) FROM batch b JOIN subscription s ON s.id = b.sub WHERE b.idle = 0 AND s.until_seq IS NULL
+  UNION ALL SELECT (SELECT CASE WHEN g.cursor > min(s.from_seq) THEN g.cursor ELSE min(s.from_seq) END
+                      FROM subscription s WHERE s.until_seq IS NULL)
+              FROM grp g WHERE g.g = 0 AND g.owner = '') needed;
+
+-- name: log_sample
+-- args: lo int, hi int, gap int
+-- rows: n int, bytes int
+-- One entry in each `gap`.
+WITH RECURSIVE at (seq) AS (SELECT CAST(:lo AS BIGINT) UNION ALL SELECT seq + :gap FROM at WHERE seq + :gap <= :hi)
+SELECT count(l.seq), CAST(coalesce(sum(length(l.body)), 0) AS BIGINT) FROM at JOIN log l ON l.seq = at.seq;
+
 -- name: retain_ids
 -- args: upto int, cut int
 -- only: postgres

@@ -9,6 +9,7 @@
 #define FEED_PAGE       256
 #define FEED_BYTES      (2 * MIB)
 #define FEED_MAX        512
+#define LOST_MAX        256 /* readers that a look moves; the next goes on */
 /*
  * A filter or template that overruns so often within that time holds its
  * subscription (spec/webhooks.md); so do errors, which cost a dead letter each.

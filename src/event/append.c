@@ -70,6 +70,12 @@ append_events_only(const struct append *a, int64_t after)
 	return last;
 }
 
+const struct retain_keep *
+append_keep(const struct append *a)
+{
+	return &a->o.keep;
+}
+
 bool
 append_store_up(const struct append *a)
 {
@@ -567,7 +573,7 @@ append_start(const struct append_opts *o, struct append **ret, struct err *e)
 							     : &APPEND_SQLITE;
 	atomic_store(&a->up, true);
 	queue_init(&a->queue, mailbox_new());
-	a->retain = (struct retain){.engine = a->engine, .keep_us = o->keep_us};
+	a->retain = (struct retain){.engine = a->engine, .keep = o->keep};
 	a->self = a->engine->open();
 	rc = db_open(o->store, DB_WRITE, &a->db, e);
 	if (rc == OK)

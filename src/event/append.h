@@ -32,6 +32,7 @@
 
 #include "event/entry.h"
 #include "event/limits.h"
+#include "event/retain.h"
 #include "loop/mailbox.h"
 
 struct append;
@@ -68,10 +69,10 @@ struct append_job {
 
 struct append_opts {
 	struct store *store;
-	const char *dir;       /* whose free space is watched; NULL: none */
-	int64_t disk_free_min; /* bytes; below it entries get ERR_FULL */
-	int64_t keep_us;       /* retention; 0: for ever */
-	struct keyring *seal;  /* bodies of events, with it; NULL: not */
+	const char *dir;         /* whose free space is watched; NULL: none */
+	int64_t disk_free_min;   /* bytes; below it entries get ERR_FULL */
+	struct retain_keep keep; /* retention */
+	struct keyring *seal;    /* bodies of events, with it; NULL: not */
 	/* On the commit thread, after each commit that added entries. */
 	void (*committed)(void *arg, int64_t last_seq);
 	void *arg;
@@ -95,6 +96,7 @@ int64_t append_config_seq(const struct append *a);
  * 0. For whom events say nothing, and who need not read them then.
  */
 int64_t append_events_only(const struct append *a, int64_t after);
+const struct retain_keep *append_keep(const struct append *a);
 bool append_store_up(const struct append *a);
 /* OK, or the error that an event would be refused with now. */
 int append_ready(const struct append *a, struct err *e) MUST_CHECK;

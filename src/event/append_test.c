@@ -55,7 +55,7 @@ entry(const char *key, unsigned char hash)
 static struct append *
 start(struct fixture *t, int64_t keep_us)
 {
-	struct append_opts o = {.store = t->store, .keep_us = keep_us};
+	struct append_opts o = {.store = t->store, .keep = {.us = keep_us}};
 	struct append *a = NULL;
 	struct err e = {0};
 

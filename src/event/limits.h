@@ -36,6 +36,10 @@
 #define IDS_SAME_MAX       64
 
 /* Steps of retention (store/limits.h), after a large commit. */
-#define RETAIN_STEP_MAX  (2 * COMMIT_BATCH_MAX)
+#define RETAIN_STEP_MAX    (2 * COMMIT_BATCH_MAX)
+/* What is waited for is weighed by so many of its entries; what one takes
+ * besides its body: row, ids, index. */
+#define RETAIN_SAMPLES     64
+#define RETAIN_ENTRY_BYTES 200
 /* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
-#define EVENT_STORED_MAX (16 * MIB)
+#define EVENT_STORED_MAX   (16 * MIB)

@@ -9,9 +9,14 @@
  * each that comes: the log never outgrows what is to be kept. PostgreSQL drops
  * whole pieces instead (ops/jobs.c).
  *
- * DELIVERIES. What has a row, or is a dead letter that waits, keeps its body in
- * `dead`, in the same transaction. A reader is not looked at: it jumps when it
- * is read (deliver/engine/feeding.h).
+ * WHAT SOMEBODY WAITS FOR stays past its time: all from the first entry on that
+ * a row, a reader, a replay or a gathering still needs, whether its subscription
+ * is enabled or not; where nobody delivers, from the cursor on. It is kept where
+ * it is, up to an age and a weight of its own; past either the oldest go. The
+ * weight is a guess from RETAIN_SAMPLES entries: to add them all up would read
+ * the whole stretch once a second. What went is told by its readers
+ * (deliver/engine/feeding.h); what has a row, or is a dead letter that waits,
+ * keeps its body in `dead`, in the same transaction.
  *
  * INVARIANTS
  *   1. Entries go in the order of seq. An id is unknown without its entry.
@@ -25,12 +30,27 @@
 struct append_engine;
 struct db;
 
+struct retain_keep {
+	int64_t us; /* 0: for ever */
+	/* What is waited for: its age, and its weight past `us`. */
+	int64_t pending_us, pending_bytes;
+};
+
+/* The old end of the log, and who waits there. */
+struct retain_pending {
+	int64_t first, first_us;
+	int64_t from, from_us; /* the first that is needed; INT64_MAX: none */
+	int64_t bytes, each;   /* from there to what is young; an entry's */
+};
+
 /* The commit thread's. Its maker sets the first two. */
 struct retain {
 	const struct append_engine *engine;
-	int64_t keep_us; /* 0: for ever */
+	struct retain_keep keep;
 	int64_t not_before_ms;
-	bool behind;          /* there was more than a step took */
+	struct retain_pending pending; /* as of a moment ago … */
+	int64_t look_ms;               /* … and when to look again */
+	bool behind;                   /* there was more than a step took */
 	int64_t seen, credit; /* last_seq, and what may go for what came */
 };
 
@@ -38,6 +58,16 @@ struct retain {
 struct retain_cut {
 	int64_t before_us, now_us, first, first_us, upto;
 };
+
+/* 0: the log is empty. */
+int retain_look(struct db *db, const struct retain_keep *keep, int64_t now_us,
+    struct retain_pending *ret, struct err *e) MUST_CHECK;
+/* Those up to *ret_upto that came before *ret_before_us may go; false: none. */
+bool retain_may(const struct retain_keep *keep, const struct retain_pending *p,
+    int64_t now_us, int64_t *ret_upto, int64_t *ret_before_us);
+/* In hundredths of what is kept at most. */
+double retain_used(const struct retain_keep *keep,
+    const struct retain_pending *p, int64_t now_us);
 
 int retain_step(struct retain *x, struct db *db, int64_t last_seq,
     int64_t now_us, bool idle, struct err *e) MUST_CHECK;

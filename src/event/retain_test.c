@@ -2,6 +2,7 @@
 
 #include "base/test.h"
 #include "event/append_priv.h"
+#include "event/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "store/limits.h"
@@ -97,7 +98,7 @@ test_what_goes(void **)
 
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct retain x = {.engine = &APPEND_SQLITE,
-		    .keep_us = ROWS[i].keep_s * US_PER_S};
+		    .keep = {.us = ROWS[i].keep_s * US_PER_S}};
 		int64_t first;
 
 		(void)begin(NULL);
@@ -112,7 +113,7 @@ test_what_goes(void **)
 static void
 test_steps_are_small(void **)
 {
-	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
+	struct retain x = {.engine = &APPEND_SQLITE, .keep = {.us = US_PER_S}};
 
 	assert_int_equal(
 	    steps(&x, AT(5000)), (ENTRIES - 1 + RETAIN_STEP - 1) / RETAIN_STEP);
@@ -122,7 +123,7 @@ test_steps_are_small(void **)
 static void
 test_busy(void **)
 {
-	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
+	struct retain x = {.engine = &APPEND_SQLITE, .keep = {.us = US_PER_S}};
 
 	assert_int_equal(retain_step(&x, db, ENTRIES, AT(5000), false, &e), OK);
 	assert_int_equal(first_seq(), RETAIN_STEP + 1);
@@ -148,7 +149,7 @@ test_keeps_up(void **)
 	    {51, RETAIN_STEP + 100},  /* worth a larger one */
 	    {80, 0},
 	};
-	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
+	struct retain x = {.engine = &APPEND_SQLITE, .keep = {.us = US_PER_S}};
 	int64_t last = 2 * ENTRIES, first = 1;
 
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
@@ -160,11 +161,110 @@ test_keeps_up(void **)
 	}
 }
 
+/* Who waits at `from`; what may go, by age and by weight. */
+static void
+test_may(void **)
+{
+	static const struct retain_keep KEEP = {
+	    .us = 100, .pending_us = 300, .pending_bytes = 1000};
+	static const struct {
+		const char *what;
+		struct retain_pending p;
+		int64_t upto, before; /* upto 0: nothing */
+		double used;
+	} ROWS[] = {
+	    {"young", {1, 900, INT64_MAX, 0, 0, 1}, 0, 0, 0},
+	    {"old, nobody waits", {1, 899, INT64_MAX, 0, 0, 1}, INT64_MAX - 1,
+		900, 0},
+	    {"somebody waits further on", {1, 800, 5, 850, 400, 100}, 4, 900,
+		50},
+	    {"for the oldest", {5, 850, 5, 850, 1000, 100}, 0, 0, 100},
+	    {"it is as old as may be", {5, 700, 5, 700, 10, 1}, 0, 0, 100},
+	    {"older", {5, 699, 5, 699, 10, 1}, INT64_MAX, 700, 100.333},
+	    {"heavier", {5, 850, 5, 850, 1300, 100}, 8, 900, 130},
+	    {"so it was: they go", {7, 855, 5, 850, 1300, 100}, 8, 900, 130},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		int64_t upto = 0, before = 0;
+		double used = retain_used(&KEEP, &ROWS[i].p, 1000);
+
+		if (!retain_may(&KEEP, &ROWS[i].p, 1000, &upto, &before))
+			upto = before = 0;
+		if (upto != ROWS[i].upto || before != ROWS[i].before ||
+		    used < ROWS[i].used - 0.01 || used > ROWS[i].used + 0.01)
+			fail_msg("%s: %lld, %lld, %g", ROWS[i].what,
+			    (long long)upto, (long long)before, used);
+	}
+}
+
+static int64_t
+subscribe(bool enabled)
+{
+	struct sql_sub_insert_row row;
+	struct uuid uid = uuid_v4();
+
+	assert_int_equal(db_begin(db, &e), OK);
+	assert_int_equal(sql_sub_insert_one(db, &row, &e, .uid = uuid_str(&uid),
+			     .name = STR("s"), .url = STR("u"),
+			     .preset = STR("p"), .conf = STR("{}"),
+			     .enabled = enabled, .managed_by = {.p = NULL},
+			     .owner = NULL, .tenants = {.p = NULL}, .now = 1),
+	    1);
+	assert_int_equal(db_commit(db, &e), OK);
+	return row.id;
+}
+
+/* Readers, rows and gatherings keep what they need; ended and stopped don't. */
+static void
+test_who_waits(void **)
+{
+	struct retain_keep keep = {.us = US_PER_S,
+	    .pending_us = 10000 * US_PER_S,
+	    .pending_bytes = INT64_MAX};
+	struct retain_pending p;
+	struct retain x = {.engine = &APPEND_SQLITE, .keep = keep};
+	int64_t sub = subscribe(false), ended = subscribe(true);
+
+	assert_int_equal(db_begin(db, &e), OK);
+	assert_int_equal(sql_grp_take(db, &e, .node = STR("n"), .now = 1), 64);
+	assert_true(sql_grp_cursor(db, &e, .node = STR("n"), .epoch = 1,
+			.cursor = ENTRIES) > 0);
+	assert_int_equal(
+	    sql_sub_until(db, &e, .id = ended, .seq = 1, .now = 1), 1);
+	assert_int_equal(sql_reader_put(db, &e, .sub = ended, .okey = 0,
+			     .rep = 0, .pos = 3, .until_seq = 0),
+	    1);
+	assert_int_equal(db_commit(db, &e), OK);
+	assert_int_equal(retain_look(db, &keep, AT(5000), &p, &e), 1);
+	assert_true(p.from == INT64_MAX);
+	assert_int_equal(sql_batch_engage(db, &e, .sub = sub, .pos = 1000), 1);
+	assert_int_equal(retain_look(db, &keep, AT(5000), &p, &e), 1);
+	assert_int_equal(p.from, 1001);
+	assert_int_equal(sql_reader_put(db, &e, .sub = sub, .okey = 0, .rep = 0,
+			     .pos = 700, .until_seq = 0),
+	    1);
+	(void)steps(&x, AT(5000));
+	assert_int_equal(first_seq(), 701);
+	assert_int_equal(retain_look(db, &keep, AT(5000), &p, &e), 1);
+	assert_int_equal(p.from, 701);
+	assert_int_equal(p.each, RETAIN_ENTRY_BYTES + 2);
+	assert_int_equal(p.bytes, (ENTRIES - 700) * p.each);
+	/* Past its bytes the oldest go, and it waits for the rest. */
+	x = (struct retain){.engine = &APPEND_SQLITE, .keep = keep};
+	x.keep.pending_bytes = 100 * p.each;
+	for (int s = 0; s < 4; s++)
+		(void)steps(&x, AT(5000 + 2 * s));
+	assert_true(first_seq() >= ENTRIES - 100 && first_seq() < ENTRIES - 90);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_what_goes),
+	    cmocka_unit_test(test_may),
+	    cmocka_unit_test_setup_teardown(test_who_waits, begin, end),
 	    cmocka_unit_test_setup_teardown(test_steps_are_small, begin, end),
 	    cmocka_unit_test_setup_teardown(test_busy, begin, end),
 	    cmocka_unit_test_setup_teardown(test_keeps_up, begin, end),

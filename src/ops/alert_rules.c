@@ -22,6 +22,8 @@ const struct rule RULES[ALERT_RULES] = {
 	"deliveries were given up"},
     [ALERT_HELD] = {"webhook_subscription_held", "critical", 0, false,
 	"nothing is sent: its filter or template went wrong too often"},
+    [ALERT_PENDING] = {"webhook_pending", "warning", 50, false,
+	"over half of what is kept past its time is used, in age or bytes: past all of it the oldest go"},
 };
 
 /* Seconds below which 95 % of the attempts stayed: by their bucket's end, past
@@ -71,6 +73,9 @@ alert_value(enum alert_rule r, const struct alert_sums *s, double *ret)
 		return true;
 	case ALERT_WAITING:
 		*ret = (double)s->waiting;
+		return true;
+	case ALERT_PENDING:
+		*ret = s->pending;
 		return true;
 	case ALERT_HELD:
 		*ret = s->held ? 1 : 0;

@@ -270,7 +270,20 @@ static const struct {
     {ALERT_RETRIES, "Retries a finished delivery, last 15 min."},
     {ALERT_FAILURES, "Deliveries that were given up, last hour."},
     {ALERT_WAITING, "Deliveries that wait for a try."},
+    {ALERT_PENDING, "Percent of what is kept for those who wait: the age or "
+		    "the bytes."},
 };
+
+static int
+look_at_pending(struct look *k, double *ret, struct err *e)
+{
+	const struct retain_keep *keep = append_keep(k->a->append);
+	struct retain_pending p;
+
+	if (TRY(retain_look(k->db, keep, k->now_us, &p, e)) > 0)
+		*ret = retain_used(keep, &p, k->now_us);
+	return OK;
+}
 
 /* Over all of them: gauges, and what waits. */
 static int
@@ -300,7 +313,9 @@ look_at_all(struct look *k, struct err *e)
 	TRY(rc);
 	s = sums_of(&row);
 	s.waiting = metric_value(M_DELIVER_ROWS) + behind.n;
+	TRY(look_at_pending(k, &s.pending, e));
 	judge(k, 0, ALERT_WAITING, &s);
+	judge(k, 0, ALERT_PENDING, &s);
 	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
 		enum alert_rule rule = GAUGES[i].rule;
 		double v;

@@ -10,6 +10,7 @@
  *   webhook_failure_count          over 10 dead letters an hour
  *   webhook_failures_in_a_row      three attempts, the newest, failed
  *   webhook_waiting                over 1000 wait, all together
+ *   webhook_pending                over half of what is kept for those who wait
  *   webhook_subscription_held      its filter or template went wrong too often
  *
  * Rates are of the last ALERT_WINDOW_M minutes and need ALERT_LEAST finished
@@ -49,6 +50,7 @@ enum alert_rule { /* numbers of the store */
 	ALERT_WAITING,
 	ALERT_DEAD, /* not a state: told each time there are more */
 	ALERT_HELD,
+	ALERT_PENDING,
 	ALERT_RULES
 };
 
@@ -60,6 +62,7 @@ struct alert_sums {
 	int64_t dead_hour;
 	bool in_a_row, held;
 	int64_t waiting;
+	double pending; /* hundredths: event/retain.h */
 };
 /* A rule's number, and whether it may be held against it yet. */
 bool alert_value(enum alert_rule r, const struct alert_sums *s, double *ret);

@@ -61,23 +61,59 @@ checkpoint(struct jobs *j)
 	j->busy_until_ms = 0;
 }
 
+struct pieces {
+	int64_t upto, before_us; /* retain_may() */
+};
+
+/* By time, and never more than was meant: clocks are not that exact. */
+static int
+detach(struct db *db, void *ctx, struct err *e)
+{
+	const struct pieces *p = ctx;
+	struct sql_pieces_detach_row n;
+	struct sql_log_first_row first;
+
+	TRY(sql_pieces_detach_one(db, &n, e, .cut = p->before_us));
+	if (TRY(sql_log_first_one(db, &first, e)) > 0 &&
+	    first.seq - 1 > p->upto)
+		return err_set(e, ERR_CONFLICT, "somebody waits for them");
+	return OK;
+}
+
+static int
+detach_old(struct jobs *j, struct err *e)
+{
+	const struct retain_keep *keep = append_keep(j->o.append);
+	struct retain_pending now;
+	struct sql_seq_from_row after;
+	struct pieces p;
+	int64_t now_us = clock_now_us();
+
+	if (TRY(retain_look(j->db, keep, now_us, &now, e)) == 0 ||
+	    !retain_may(keep, &now, now_us, &p.upto, &p.before_us))
+		return OK;
+	if (p.upto < INT64_MAX &&
+	    TRY(sql_seq_from_one(j->db, &after, e, .seq = p.upto + 1)) > 0 &&
+	    after.received_at < p.before_us)
+		p.before_us = after.received_at;
+	return db_tx(j->db, detach, &p, e);
+}
+
 static void
 drop_pieces(struct jobs *j)
 {
-	struct sql_pieces_detach_row detached = {0};
 	struct sql_pieces_drop_row dropped = {0};
 	struct err e = {0};
 	int rc;
 
-	if (!db_has_pieces(j->db) || j->o.keep_us <= 0)
+	if (!db_has_pieces(j->db))
 		return;
-	rc = sql_pieces_detach_one(
-	    j->db, &detached, &e, .cut = clock_now_us() - j->o.keep_us);
+	rc = detach_old(j, &e);
 	if (rc >= 0)
 		rc = sql_pieces_drop_one(j->db, &dropped, &e);
 	if (rc < 0)
 		log_err(LOG_WARN, "old pieces of the log stay", &e);
-	else if (detached.n > 0 || dropped.n > 0)
+	else if (dropped.n > 0)
 		log_fmt(LOG_INFO, "old pieces of the log dropped", "%lld",
 		    (long long)dropped.n);
 }

@@ -27,7 +27,6 @@ struct tidy;
 
 struct jobs_opts {
 	struct store *store;
-	int64_t keep_us;       /* retention; 0: for ever */
 	struct append *append; /* rows go in steps of its thread */
 	int64_t audit_keep_us;
 	int64_t articles_keep_us; /* reader/clean.h; 0: for ever */

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "account/accounts.h"
@@ -49,7 +50,8 @@
  * whatever was accepted is answered.
  */
 
-#define MINUTE_US (60 * US_PER_S)
+#define MINUTE_US         (60 * US_PER_S)
+#define PENDING_DISK_PART 5 /* event.retention.pending.bytes */
 
 struct serve {
 	struct cli *cli;
@@ -69,8 +71,8 @@ struct serve {
 	struct server *server;
 };
 
-static int64_t
-keep_us(const struct conf *c)
+static struct retain_keep
+keep_of(const struct conf *c)
 {
 	/* An id is known for as long as its event is kept: so the longer of
 	 * the two keeps both. */
@@ -78,7 +80,18 @@ keep_us(const struct conf *c)
 			 ? c->event_retention_ms
 			 : c->event_dedupe_ms;
 
-	return ms * US_PER_MS;
+	int64_t pending = c->event_pending_ms ? c->event_pending_ms : 2 * ms;
+	struct retain_keep keep = {.us = ms * US_PER_MS,
+	    .pending_us = (pending > ms ? pending : ms) * US_PER_MS,
+	    .pending_bytes = c->event_pending_bytes};
+	struct statvfs fs;
+
+	if (keep.pending_bytes == 0 && statvfs(c->data, &fs) == 0)
+		keep.pending_bytes = (int64_t)fs.f_blocks *
+				     (int64_t)fs.f_frsize / PENDING_DISK_PART;
+	if (keep.pending_bytes <= 0)
+		keep.pending_bytes = INT64_MAX;
+	return keep;
 }
 
 static void
@@ -256,14 +269,13 @@ start_threads(struct serve *s, struct err *e)
 	    .store = s->api.store,
 	    .dir = c->data,
 	    .disk_free_min = c->disk_free_min,
-	    .keep_us = keep_us(c),
+	    .keep = keep_of(c),
 	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
 	    .committed = on_commit,
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
 	    .look = look_failures,
-	    .keep_us = keep_us(c),
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
 	const struct pool_opts pools[] = {

@@ -162,6 +162,11 @@ bool core_next_read(struct core *c, int64_t now, struct core_read *ret);
  * and the entry's ev and detail stay the caller's. */
 bool core_read_feed(
     struct core *c, void *reader, const struct core_entry *en, int64_t now);
+/*
+ * A reader that stands below `first`, where the log begins by now, as if this
+ * page had been asked for; core_read_done() moves it. `upto`: what is gone.
+ */
+bool core_next_lost(struct core *c, int64_t first, struct core_read *ret);
 /* Everything up to `upto` was looked at. */
 void core_read_done(struct core *c, void *reader, int64_t upto);
 

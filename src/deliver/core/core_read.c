@@ -414,6 +414,30 @@ core_next_read(struct core *c, int64_t now, struct core_read *ret)
 	return false;
 }
 
+bool
+core_next_lost(struct core *c, int64_t first, struct core_read *ret)
+{
+	list_each (struct reader, rd, &c->readers, in_all) {
+		int64_t upto = limit(c, rd) < first ? limit(c, rd) : first - 1;
+
+		if (rd->reading || rd->sub->ended || rd->read_pos < 0 ||
+		    rd->read_pos >= upto)
+			continue;
+		rd->reading = true;
+		c->reads++;
+		*ret = (struct core_read){
+		    .reader = rd,
+		    .sub = rd->sub->o.id,
+		    .okey = rd->lane ? rd->lane->key.okey : 0,
+		    .rep = (int)rd->rep,
+		    .after = rd->read_pos,
+		    .upto = upto,
+		};
+		return true;
+	}
+	return false;
+}
+
 void
 core_read_done(struct core *c, void *reader, int64_t upto)
 {

@@ -169,8 +169,10 @@ do_work(struct deliver *d, int64_t now)
 		SINK_DRIVERS[k]->expired(d->sinks[k].self, &s, now);
 	}
 	send_all(d, now);
-	if (!deliver_stopping(d))
+	if (!deliver_stopping(d)) {
 		hold_turn(&d->holds, now);
+		feeding_lost(d, now);
+	}
 	if (flush_begin(
 		&d->flush, d->core, d->owner.epoch, d->asks.asked != NULL, now))
 		ask_flushing(&d->asks);

@@ -111,28 +111,31 @@ tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
 }
 
 static void
-add_lost(struct flush *f, const struct page *p, int64_t now)
+add_lost(
+    struct deliver *d, const struct core_read *r, int64_t lost_to, int64_t now)
 {
+	const struct wish *w = deliver_wish(d, r->sub);
 	struct flush_range g = {
-	    .sub = p->read.sub,
-	    .okey = p->read.okey,
-	    .seq = p->read.after + 1,
-	    .seq_to = p->lost_to,
+	    .sub = r->sub,
+	    .okey = r->okey,
+	    .seq = r->after + 1,
+	    .seq_to = lost_to,
 	    .at = now,
 	};
 	struct log_line l;
 
 	log_begin(&l, LOG_WARN, "events went before they were delivered");
-	log_int(&l, "subscription", p->read.sub);
-	log_int(&l, "rep", p->read.rep);
+	log_int(&l, "subscription", r->sub);
+	log_int(&l, "rep", r->rep);
 	log_int(&l, "seqFrom", g.seq);
 	log_int(&l, "seqTo", g.seq_to);
 	log_end(&l);
 	metric_add(M_EVENTS_LOST, g.seq_to - g.seq + 1);
-	if (p->read.rep > 0)
+	if (r->rep > 0)
 		return; /* a replay of what is gone: its answer says so */
-	flush_range(f, &g);
-	tell_lost(f->append, p->wish->uid, &g);
+	flush_range(&d->flush, &g);
+	if (w)
+		tell_lost(d->flush.append, w->uid, &g);
 }
 
 static int64_t
@@ -164,7 +167,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 	if (d->owner.state == OWNER_YES) {
 		upto = feed_page(d, p, now);
 		if (p->lost_to > 0)
-			add_lost(&d->flush, p, now);
+			add_lost(d, &p->read, p->lost_to, now);
 		core_read_done(d->core, p->read.reader, upto);
 		hold_apply(&d->holds, d->core, p->wish, now);
 	}
@@ -187,5 +190,21 @@ feeding_read(struct deliver *d, int64_t now)
 			core_read_done(d->core, r.reader, r.after);
 			d->feeding.again_us = now + FLUSH_AGAIN_US;
 		}
+	}
+}
+
+void
+feeding_lost(struct deliver *d, int64_t now)
+{
+	int64_t first = metric_value(M_LOG_FIRST);
+	struct core_read r;
+
+	if (now < d->feeding.lost_us)
+		return;
+	d->feeding.lost_us = now + US_PER_S;
+	for (int n = 0; n < LOST_MAX && core_next_lost(d->core, first, &r);
+	     n++) {
+		add_lost(d, &r, r.upto, now);
+		core_read_done(d->core, r.reader, r.upto);
 	}
 }

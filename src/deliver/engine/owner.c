@@ -30,6 +30,8 @@ take_groups(struct db *db, void *ctx, struct err *e)
 	TRY((int)sql_grp_take(
 	    db, e, .node = id, .now = o->shared ? now : INT64_MAX - 1));
 	if (TRY(sql_grp_mine_one(db, &row, e, .node = id)) > 0) {
+		if (row.n > 0)
+			TRY((int)sql_dead_missed(db, e, .now = now));
 		o->epoch = row.n > 0 ? row.epoch : 0;
 		o->cursor = row.cursor;
 		o->unclean = row.unclean;
