@@ -125,3 +125,16 @@ SELECT webhook_secret FROM api_key WHERE public_id = :public_id;
 -- args: id int
 -- rows: public_id bytes
 SELECT public_id FROM api_key WHERE id = :id;
+
+-- name: rate_take
+-- args: user_id int, kind int, spent int, now int
+-- rows: ahead int
+-- The clock is the database's where nodes share one. No row: there is no such person.
+INSERT INTO rate (user_id, kind, full_at, told_at)
+SELECT u.id, CAST(:kind AS BIGINT), t.at + :spent, t.at FROM users u,
+--sqlite: (SELECT :now AS at) t
+--postgres: (SELECT CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM now()) * 1000000)::bigint END AS at) t
+ WHERE u.id = :user_id
+ON CONFLICT (user_id, kind) DO UPDATE SET told_at = excluded.told_at, full_at =
+       CASE WHEN rate.full_at > excluded.told_at THEN rate.full_at ELSE excluded.told_at END + :spent
+RETURNING full_at - told_at;

@@ -41,3 +41,5 @@ int api_lead_to(struct req *r, const char *url);
 void api_cookie(struct req *r, const char *name, struct str text,
     const char *path, int64_t age_s);
 void api_session_cookie(struct req *r, const char *text);
+/* The request's own once more, until its session's new end. */
+void api_renew_cookie(struct req *r);
