@@ -39,6 +39,11 @@ DELETE FROM sessions WHERE id = :id;
 DELETE FROM sessions WHERE id <> :keep AND user_id IN
  (SELECT user_id FROM identities WHERE provider = 'local' AND provider_user_id = :name);
 
+-- name: session_remove_user
+-- args: user_id int, keep bytes
+-- All of a person's but one, which may be none.
+DELETE FROM sessions WHERE id <> :keep AND user_id = :user_id;
+
 -- name: session_expired
 -- args: now int
 -- rows: seq int

@@ -35,6 +35,7 @@
 #define RATES_MS            1000
 #define RATES_MOST          256
 #define SESSIONS_EACH       20 /* of one person: browsers and devices */
+#define IDENTITIES_MAX      20 /* of one person: ways to log in */
 
 /* Logins by another's word (account/oidc.h). */
 #define OIDC_ANSWER_MAX (64 * KIB) /* of a provider, each */

@@ -237,3 +237,11 @@ session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
 	TRY((int)sql_session_remove(db, e, .id = DIGEST_STR(id)));
 	return OK;
 }
+
+int
+session_remove_others(
+    struct db *db, int64_t user, struct str keep, struct err *e)
+{
+	TRY((int)sql_session_remove_user(db, e, .user_id = user, .keep = keep));
+	return OK;
+}

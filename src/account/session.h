@@ -90,6 +90,9 @@ int session_renew(
 int session_look(struct db *db, struct keyring *k,
     const unsigned char id[DIGEST_LEN], struct arena *a,
     struct str *ret_provider, struct err *e) MUST_CHECK;
+/* All of a person's but `keep`, which may be empty. */
+int session_remove_others(
+    struct db *db, int64_t user, struct str keep, struct err *e) MUST_CHECK;
 /* None of that id is fine. */
 int session_remove(struct db *db, const unsigned char id[DIGEST_LEN],
     struct err *e) MUST_CHECK;
