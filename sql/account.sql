@@ -37,8 +37,29 @@ SELECT u.id, u.email, u.name FROM identities i JOIN users u ON u.id = i.user_id
  WHERE i.provider = :provider AND i.provider_user_id = :provider_user_id;
 
 -- name: user_change
--- args: id int, email text, name text, now int
-UPDATE users SET email = :email, name = :name, updated_at = :now WHERE id = :id;
+-- args: id int, provider text, provider_user_id text, email text, name text, now int
+-- By the person's oldest identity; what others say is theirs alone.
+UPDATE users SET email = :email, name = :name, updated_at = :now
+ WHERE id = :id AND (SELECT min(id) FROM identities WHERE user_id = :id) =
+       (SELECT id FROM identities WHERE provider = :provider AND provider_user_id = :provider_user_id);
+
+-- name: identity_list
+-- args: user_id int, most int
+-- rows: id int, provider text, provider_user_id text, created_at int
+SELECT id, provider, provider_user_id, created_at FROM identities
+ WHERE user_id = :user_id ORDER BY id LIMIT :most;
+
+-- name: identity_lock
+-- args: user_id int
+-- rows: id int
+-- Two that go at the same time would each think that the other stays.
+SELECT id FROM users WHERE id = :user_id
+--postgres: FOR UPDATE
+;
+
+-- name: identity_remove
+-- args: user_id int, id int
+DELETE FROM identities WHERE user_id = :user_id AND id = :id;
 
 -- name: user_leave_feeds
 -- args: id int
@@ -125,3 +146,16 @@ SELECT webhook_secret FROM api_key WHERE public_id = :public_id;
 -- args: id int
 -- rows: public_id bytes
 SELECT public_id FROM api_key WHERE id = :id;
+
+-- name: rate_take
+-- args: user_id int, kind int, spent int, now int
+-- rows: ahead int
+-- The clock is the database's where nodes share one. No row: there is no such person.
+INSERT INTO rate (user_id, kind, full_at, told_at)
+SELECT u.id, CAST(:kind AS BIGINT), t.at + :spent, t.at FROM users u,
+--sqlite: (SELECT :now AS at) t
+--postgres: (SELECT CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM now()) * 1000000)::bigint END AS at) t
+ WHERE u.id = :user_id
+ON CONFLICT (user_id, kind) DO UPDATE SET told_at = excluded.told_at, full_at =
+       CASE WHEN rate.full_at > excluded.told_at THEN rate.full_at ELSE excluded.told_at END + :spent
+RETURNING full_at - told_at;

@@ -11,14 +11,18 @@ DELETE FROM sessions WHERE user_id = :user_id AND seq NOT IN
 
 -- name: session_find
 -- args: id bytes, now int
--- rows: user_id int, user_uid bytes, expires_at int, account_id int?, account_name text?, role text?
-SELECT u.id, u.uid, s.expires_at, a.id, a.name, a.role
+-- rows: seq int, created_at int, user_id int, user_uid bytes, expires_at int, account_id int?, account_name text?, role text?
+SELECT s.seq, s.created_at, u.id, u.uid, s.expires_at, a.id, a.name, a.role
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   LEFT JOIN identities i ON i.user_id = u.id AND i.provider = 'local'
   LEFT JOIN account a ON a.name = i.provider_user_id
  WHERE s.id = :id AND s.expires_at > :now
  ORDER BY a.id LIMIT 1;
+
+-- name: session_renew
+-- args: seq int, expires_at int
+UPDATE sessions SET expires_at = :expires_at WHERE seq = :seq AND expires_at < :expires_at;
 
 -- name: session_data
 -- args: id bytes
@@ -34,6 +38,11 @@ DELETE FROM sessions WHERE id = :id;
 -- All of an account's but one, which may be none.
 DELETE FROM sessions WHERE id <> :keep AND user_id IN
  (SELECT user_id FROM identities WHERE provider = 'local' AND provider_user_id = :name);
+
+-- name: session_remove_user
+-- args: user_id int, keep bytes
+-- All of a person's but one, which may be none.
+DELETE FROM sessions WHERE id <> :keep AND user_id = :user_id;
 
 -- name: session_expired
 -- args: now int

@@ -34,7 +34,7 @@ struct lookup {
 	/* On a read thread. REQ_WAIT: the password thread has it now. */
 	int (*load)(struct lookup *k, struct db *db, struct err *e);
 	struct str pair; /* name:password; empty for a key or session */
-	bool by_cookie;
+	bool by_cookie, renewed;
 	unsigned char session[DIGEST_LEN]; /* its id */
 	struct str name, password;
 	bool app, fever; /* an app password, or Fever's key made of it */
@@ -106,11 +106,11 @@ copy_name(struct principal *who, struct str name)
 	(void)snprintf(who->name, sizeof(who->name), "%.*s", STR_ARG(name));
 }
 
-/* last_used_at, written by whoever writes: at most once a minute and key. */
+/* That it was used, written by whoever writes: at most once in a while. */
 struct touch {
 	struct append_job job;
-	int64_t id, now_us;
-	int (*write)(struct db *db, int64_t id, int64_t now_us, struct err *e);
+	int64_t id, at_us;
+	int (*write)(struct db *db, int64_t id, int64_t at_us, struct err *e);
 };
 
 static int
@@ -118,7 +118,7 @@ touch_write(struct db *db, void *ctx, struct err *e)
 {
 	const struct touch *t = ctx;
 
-	return t->write(db, t->id, t->now_us, e);
+	return t->write(db, t->id, t->at_us, e);
 }
 
 static void
@@ -127,25 +127,25 @@ touch_done(struct append_job *job)
 	free(job->ctx);
 }
 
-static void
-touch(struct auth *a, int64_t id, int64_t last_us,
-    int (*write)(struct db *db, int64_t id, int64_t now_us, struct err *e))
+#define TOUCH(i, at, fn) ((struct touch){.id = (i), .at_us = (at), .write = fn})
+
+/* True when it is written: it is past what there is by a step. */
+static bool
+touch(struct auth *a, struct touch what, int64_t last_us, int64_t step_us)
 {
-	int64_t now_us = clock_now_us();
 	struct touch *t;
 	struct err e;
 
-	if (now_us - last_us < KEY_TOUCH_S * US_PER_S)
-		return;
+	if (what.at_us - last_us < step_us)
+		return false;
 	t = mem_get(sizeof(*t));
-	*t = (struct touch){
-	    .job = {.fn = touch_write, .ctx = t, .done = touch_done},
-	    .id = id,
-	    .now_us = now_us,
-	    .write = write,
-	};
-	if (append_post(a->o.append, &t->job, &e) < 0)
-		free(t); /* the next use tells it again */
+	*t = what;
+	t->job = (struct append_job){
+	    .fn = touch_write, .ctx = t, .done = touch_done};
+	if (append_post(a->o.append, &t->job, &e) == OK)
+		return true;
+	free(t); /* the next use tells it again */
+	return false;
 }
 
 static int
@@ -174,7 +174,8 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 		return err_set(e, ERR_UNKNOWN, "this key was revoked");
 	if (key.expires_us && key.expires_us <= now_us)
 		return err_set(e, ERR_UNKNOWN, "this key has expired");
-	touch(a, key.id, key.last_used_us, keys_touch);
+	(void)touch(a, TOUCH(key.id, now_us, keys_touch), key.last_used_us,
+	    KEY_TOUCH_S * US_PER_S);
 	return OK;
 }
 
@@ -182,12 +183,26 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 static int
 load_session(struct lookup *k, struct db *db, struct err *e)
 {
+	const struct session_life *life = &k->auth->o.life;
+	struct principal *who = &k->seen.who;
+	int64_t now_us = clock_now_us(), end_us, again_us;
+	struct session_row row;
 	int rc;
 
-	k->seen.who = (struct principal){.kind = WHO_NOBODY};
-	rc = session_find(
-	    db, k->session, clock_now_us(), k->req->arena, &k->seen.who, e);
-	return rc == ERR_ABSENT ? OK : rc;
+	*who = (struct principal){.kind = WHO_NOBODY};
+	rc = session_find(db, k->session, now_us, k->req->arena, who, &row, e);
+	if (rc < 0)
+		return rc == ERR_ABSENT ? OK : rc;
+	/* One that lasts for seconds is looked at oftener. */
+	again_us = clock_mono_us() + session_step(life);
+	if (k->seen.fresh_until_us > again_us)
+		k->seen.fresh_until_us = again_us;
+	end_us = session_end(life, row.created_us, now_us);
+	k->renewed = touch(k->auth, TOUCH(row.seq, end_us, session_renew),
+	    who->expires_us, session_step(life));
+	if (k->renewed)
+		who->expires_us = end_us;
+	return OK;
 }
 
 /* On the password thread. */
@@ -267,7 +282,8 @@ load_app(struct lookup *k, struct db *db, struct err *e)
 	k->seen.who = (struct principal){
 	    .kind = WHO_USER, .user = t.user, .user_uid = t.user_uid};
 	copy_name(&k->seen.who, t.login);
-	touch(k->auth, t.id, t.last_used_us, tokens_touch);
+	(void)touch(k->auth, TOUCH(t.id, clock_now_us(), tokens_touch),
+	    t.last_used_us, KEY_TOUCH_S * US_PER_S);
 	return OK;
 }
 
@@ -402,6 +418,7 @@ auth_checked(struct req *r, struct err *e)
 	if (k->seen.who.kind != WHO_NOBODY)
 		seen_put(&k->seen);
 	r->who = k->seen.who; /* its tenants are the arena's already */
+	r->who.renewed = k->renewed;
 	return OK;
 }
 

@@ -57,10 +57,11 @@ struct failures;
 
 struct auth_opts {
 	struct pool *read;     /* its context is a read `struct db *` */
-	struct append *append; /* for when a key or app was last used */
+	struct append *append; /* for when a key, app or session was used */
 	int64_t key_rate;      /* for keys without one of their own; 0: none */
 	struct lockout_opts lockout;
 	struct session_key session;
+	struct session_life life;  /* of sessions */
 	struct failures *failures; /* NULL: they are counted alone */
 };
 

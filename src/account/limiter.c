@@ -11,6 +11,7 @@
 struct slot {
 	_Atomic int64_t key_id;  /* 0: never used */
 	_Atomic int64_t full_at; /* ns: when the bucket will be full again */
+	_Atomic int64_t untold;  /* ns: of it, what other nodes don't know */
 };
 
 struct limiter {
@@ -109,7 +110,44 @@ limiter_take(struct limiter *l, int64_t key_id, int64_t rate, int64_t cost,
 		if (over > 0)
 			return refuse_for(over, e);
 		if (atomic_compare_exchange_weak(
-			&s->full_at, &full_at, from + spend_ns))
+			&s->full_at, &full_at, from + spend_ns)) {
+			atomic_fetch_add(&s->untold, spend_ns);
 			return OK;
+		}
 	}
+}
+
+bool
+limiter_untold(
+    struct limiter *l, size_t *at, int64_t *ret_key_id, int64_t *ret_us)
+{
+	while (*at < l->n) {
+		struct slot *s = &l->slots[(*at)++];
+
+		if (atomic_load(&s->untold) < NS_PER_US)
+			continue;
+		*ret_key_id = atomic_load(&s->key_id);
+		*ret_us = atomic_exchange(&s->untold, 0) / NS_PER_US;
+		return true;
+	}
+	*at = 0;
+	return false;
+}
+
+void
+limiter_told(
+    struct limiter *l, int64_t key_id, int64_t ahead_us, int64_t now_us)
+{
+	int64_t now_ns = now_us * NS_PER_US, full_at, want;
+	struct slot *s = slot_of(l, key_id, now_ns);
+
+	if (!s)
+		return;
+	if (ahead_us > DEBT_MAX_NS / NS_PER_US)
+		ahead_us = DEBT_MAX_NS / NS_PER_US;
+	want = now_ns + ahead_us * NS_PER_US;
+	full_at = atomic_load(&s->full_at);
+	while (full_at < want &&
+	       !atomic_compare_exchange_weak(&s->full_at, &full_at, want))
+		;
 }

@@ -18,6 +18,9 @@
  * up. Those whom strangers can be many of (networks) have a table of their own,
  * so that they take no slot from people and keys.
  *
+ * SEVERAL NODES have a table each. What was taken here is told to the others and
+ * theirs learnt by limiter_untold() and limiter_told(): see rates.h.
+ *
  * INVARIANTS
  *   1. What passes in any s spans costs at most rate × (s + 1), plus
  *      one batch in debt. Two threads that meet a key for the first time in
@@ -40,3 +43,14 @@ void limiter_free(struct limiter *l); /* NULL is fine */
  */
 int limiter_take(struct limiter *l, int64_t key_id, int64_t rate, int64_t cost,
     int64_t now_us, struct err *e) MUST_CHECK;
+
+/*
+ * The next slot from *at on (0 at first) with something taken that was not told
+ * yet, as the time its bucket needs to get it back; it counts as told. False at
+ * the table's end, with *at 0 again. From one thread.
+ */
+bool limiter_untold(
+    struct limiter *l, size_t *at, int64_t *ret_key_id, int64_t *ret_us);
+/* With what others took its bucket is full in ahead_us from now, or later. */
+void limiter_told(
+    struct limiter *l, int64_t key_id, int64_t ahead_us, int64_t now_us);

@@ -30,7 +30,12 @@
 /* People, and networks of nobody we know, that are busy in the same minute. */
 #define LIMITER_PEOPLE_MAX  16384
 #define LIMITER_NETWORK_MAX 16384
+/* What people took is shared by nodes so often, of so many at a time
+ * (account/rates.h); the next look of the jobs thread goes on. */
+#define RATES_MS            1000
+#define RATES_MOST          256
 #define SESSIONS_EACH       20 /* of one person: browsers and devices */
+#define IDENTITIES_MAX      20 /* of one person: ways to log in */
 
 /* Logins by another's word (account/oidc.h). */
 #define OIDC_ANSWER_MAX (64 * KIB) /* of a provider, each */

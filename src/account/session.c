@@ -3,6 +3,7 @@
 #include "account/limits.h"
 #include "account/scopes.h"
 #include "account/users.h"
+#include "base/conf/conf.h"
 #include "http/server/req.h"
 #include "seal/base64.h"
 #include "seal/keyring.h"
@@ -153,9 +154,34 @@ session_add(struct db *db, struct keyring *k, struct arena *a,
 	return OK;
 }
 
+struct session_life
+session_life(const struct conf *c)
+{
+	return (struct session_life){
+	    .age_us = c->session_max_age_ms * US_PER_MS,
+	    .total_us = c->session_max_total_ms * US_PER_MS};
+}
+
+int64_t
+session_end(const struct session_life *l, int64_t created_us, int64_t now_us)
+{
+	int64_t by_use = now_us + l->age_us, last = created_us + l->total_us;
+
+	return by_use < last ? by_use : last;
+}
+
+int64_t
+session_step(const struct session_life *l)
+{
+	int64_t part = l->age_us / 20;
+
+	return part < KEY_TOUCH_S * US_PER_S ? part : KEY_TOUCH_S * US_PER_S;
+}
+
 int
 session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
-    struct arena *a, struct principal *ret, struct err *e)
+    struct arena *a, struct principal *ret, struct session_row *ret_row,
+    struct err *e)
 {
 	struct sql_session_find_row row;
 	char uid[UUID_LEN + 1];
@@ -176,6 +202,16 @@ session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
 	(void)snprintf(ret->name, sizeof(ret->name), "%s%.*s",
 	    row.account_id ? "" : PERSON_NAME,
 	    STR_ARG(row.account_id ? row.account_name : str_of(uid)));
+	if (ret_row)
+		*ret_row = (struct session_row){row.seq, row.created_at};
+	return OK;
+}
+
+int
+session_renew(struct db *db, int64_t seq, int64_t expires_us, struct err *e)
+{
+	TRY((int)sql_session_renew(
+	    db, e, .seq = seq, .expires_at = expires_us));
 	return OK;
 }
 
@@ -199,5 +235,13 @@ int
 session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
 {
 	TRY((int)sql_session_remove(db, e, .id = DIGEST_STR(id)));
+	return OK;
+}
+
+int
+session_remove_others(
+    struct db *db, int64_t user, struct str keep, struct err *e)
+{
+	TRY((int)sql_session_remove_user(db, e, .user_id = user, .keep = keep));
 	return OK;
 }

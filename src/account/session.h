@@ -13,8 +13,10 @@
  * other nodes know it. A new secret ends all sessions.
  *
  * A person has SESSIONS_EACH at most; with one more the oldest ends. A session
- * lasts session.max.age from its login on and is not prolonged. A new password
- * ends all of an account's. Those past their end go by ops/jobs.h.
+ * lasts session.max.age from its last use on, and session.max.total from its
+ * login on at most: each use puts its end off, in steps, so that a row is not
+ * written for each request. A new password ends all of an account's. Those past
+ * their end go by ops/jobs.h.
  *
  * LIFE. session_key_open() by the one writer before there are threads. What
  * writes runs inside a transaction on the commit thread, which also seals.
@@ -23,6 +25,7 @@
 
 #include "seal/digest.h"
 
+struct conf;
 struct db;
 struct keyring;
 struct principal;
@@ -61,15 +64,35 @@ struct session_new {
 /* *ret_ended: older ones went for it. */
 int session_add(struct db *db, struct keyring *k, struct arena *a,
     const struct session_new *s, bool *ret_ended, struct err *e) MUST_CHECK;
+/* How long they last, from the last use on and from the login on. */
+struct session_life {
+	int64_t age_us, total_us;
+};
+struct session_life session_life(const struct conf *c);
+/* When one ends that is used now. */
+int64_t session_end(
+    const struct session_life *l, int64_t created_us, int64_t now_us);
+/* The least by which an end is put off. */
+int64_t session_step(const struct session_life *l);
+
+struct session_row {
+	int64_t seq, created_us;
+};
 /* Whose it is: an account's name, or what logs tell of somebody without one.
- * ERR_ABSENT when there is none, or it is over. */
+ * ERR_ABSENT when there is none, or it is over. ret_row may be NULL. */
 int session_find(struct db *db, const unsigned char id[DIGEST_LEN],
     int64_t now_us, struct arena *a, struct principal *ret,
-    struct err *e) MUST_CHECK;
+    struct session_row *ret_row, struct err *e) MUST_CHECK;
+/* Its end is put off; one that ends later stays so. */
+int session_renew(
+    struct db *db, int64_t seq, int64_t expires_us, struct err *e) MUST_CHECK;
 /* How the person logged in; .p NULL when it can't be read. */
 int session_look(struct db *db, struct keyring *k,
     const unsigned char id[DIGEST_LEN], struct arena *a,
     struct str *ret_provider, struct err *e) MUST_CHECK;
+/* All of a person's but `keep`, which may be empty. */
+int session_remove_others(
+    struct db *db, int64_t user, struct str keep, struct err *e) MUST_CHECK;
 /* None of that id is fine. */
 int session_remove(struct db *db, const unsigned char id[DIGEST_LEN],
     struct err *e) MUST_CHECK;

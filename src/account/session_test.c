@@ -59,12 +59,40 @@ test_cookie(void **)
 			fail_msg("row %zu", i);
 }
 
+/* A use puts the end off, up to the last of all. */
+static void
+test_life(void **)
+{
+	static const struct {
+		int64_t age_s, total_s, created_s, now_s, end_s, step_s;
+	} rows[] = {
+	    {86400, 2592000, 1000, 1000, 87400, 60},
+	    {86400, 2592000, 1000, 5000, 91400, 60},
+	    {86400, 2592000, 1000, 2592000 - 80000, 2593000, 60},
+	    {86400, 3600, 1000, 1000, 4600, 60},
+	    {100, 1000, 0, 500, 600, 5},
+	    {100, 1000, 0, 950, 1000, 5},
+	    {20, 20, 0, 10, 20, 1},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct session_life l = {
+		    rows[i].age_s * US_PER_S, rows[i].total_s * US_PER_S};
+
+		if (session_end(&l, rows[i].created_s * US_PER_S,
+			rows[i].now_s * US_PER_S) != rows[i].end_s * US_PER_S ||
+		    session_step(&l) != rows[i].step_s * US_PER_S)
+			fail_msg("row %zu", i);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_text),
 	    cmocka_unit_test(test_cookie),
+	    cmocka_unit_test(test_life),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,10 @@
 #include "account/auth.h"
 #include "account/limiter.h"
 #include "account/lockout.h"
+#include "account/rates.h"
 #include "account/scopes.h"
 #include "api/handlers.h"
+#include "api/people/people.h"
 #include "api/people/person.h"
 #include "api/v1/sub.h"
 #include "base/conf/conf.h"
@@ -267,17 +269,41 @@ api_cross_origin(struct err *e)
 	return err_word(e, "CROSS_ORIGIN");
 }
 
+/* What the owner of the data folder does is not counted. */
 static int
-limit_person(struct api *api, const struct req *r, struct err *e)
+take_person(const struct req *r, enum rates_kind kind, int64_t rate,
+    int64_t cost, struct err *e)
 {
-	int64_t id = 2 * r->who.user, now_us = clock_mono_us();
-	int rc = limiter_take(
-	    api->people, id, api->conf->rate_limit_general, 1, now_us, e);
+	const struct api *api = r->app;
 
-	if (rc < 0 || r->route->limit != LIMIT_FEED)
-		return rc;
-	return limiter_take(
-	    api->people, id + 1, api->conf->rate_limit_feed_reg, 1, now_us, e);
+	return r->who.user
+		   ? limiter_take(api->people, rates_id(r->who.user, kind),
+			 rate, cost, clock_mono_us(), e)
+		   : OK;
+}
+
+int
+api_count_call(struct req *r, struct err *e)
+{
+	const struct api *api = r->app;
+
+	return take_person(r, RATES_CALLS, api->conf->rate_limit_general, 1, e);
+}
+
+int
+api_count_feeds(struct req *r, int64_t n, struct err *e)
+{
+	const struct api *api = r->app;
+
+	return take_person(
+	    r, RATES_FEEDS, api->conf->rate_limit_feed_reg, n, e);
+}
+
+static int
+limit_person(struct req *r, struct err *e)
+{
+	TRY(api_count_call(r, e));
+	return r->route->limit == LIMIT_FEED ? api_count_feeds(r, 1, e) : OK;
 }
 
 static int
@@ -306,7 +332,7 @@ hook_open(void *arg, struct req *r, struct err *e)
 		return limit_network(api, r, e);
 	if (r->route->limit != LIMIT_PERSON && r->route->limit != LIMIT_FEED)
 		return OK;
-	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
+	return r->who.user ? limit_person(r, e) : limit_network(api, r, e);
 }
 
 /* To fetch events under a lease is a change, although it is a GET. */
@@ -324,6 +350,8 @@ known(struct api *api, struct req *r, struct err *e)
 
 	if (rc != OK)
 		return rc;
+	if (r->who.renewed)
+		api_renew_cookie(r);
 	if (changes(r->route) &&
 	    (r->who.by_cookie ? !origin_trusts(&api->origins, r)
 			      : origin_foreign(&api->origins, r)))

@@ -83,6 +83,13 @@ enum api_limit {
 	LIMIT_FEED,   /* the same, and feeds that one person adds */
 };
 
+/*
+ * For handlers that learn from the body who it is, or how many feeds are added:
+ * counts the call, or so many feeds, of r->who. ERR_BUSY past the limit.
+ */
+int api_count_call(struct req *r, struct err *e) MUST_CHECK;
+int api_count_feeds(struct req *r, int64_t n, struct err *e) MUST_CHECK;
+
 /* Whom routes are for: how their errors look, and which passwords count there.
  * Routes for programs are in no group. */
 extern const struct route_group FOR_TASKS;    /* its words for our own faults */

@@ -71,6 +71,7 @@ start_threads(void)
 	    .arg = &w.api};
 	struct auth_opts uo = {
 	    .session = w.api.session,
+	    .life = session_life(&w.conf),
 	    .lockout = {.failures_max = 3,
 		.window_us = 60 * US_PER_S,
 		.first_us = 5 * US_PER_S,
@@ -135,6 +136,7 @@ world_begin(void **)
 	assert_non_null(w.arena);
 	w.conf.webhook_max_payload_size = MIB;
 	w.conf.session_max_age_ms = 3600000;
+	w.conf.session_max_total_ms = 7200000;
 	w.conf.data = w.fixture.dir;
 	w.conf.webhook_encryption_enabled = true;
 	w.conf.webhook_encryption_key_source = "file";

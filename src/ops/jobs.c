@@ -337,9 +337,9 @@ jobs_run(void *arg)
 		tidy_look(j->o.tidy);
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);
-		j->o.look(j->o.arg, false);
+		j->o.look(j->o.arg, j->db, false);
 	} while (!mailbox_closed(j->box));
-	j->o.look(j->o.arg, true);
+	j->o.look(j->o.arg, j->db, true);
 }
 
 int

@@ -9,7 +9,7 @@
  * articles past their time, for what ended subscriptions left behind (ended.h),
  * and for sessions past their end (account/session.h), and has them removed;
  * looks whether there is something to tell (alerts.h), and begins the log's
- * next file.
+ * next file. Nodes tell each other what people took (account/rates.h).
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -20,6 +20,7 @@
 
 struct alerts;
 struct append;
+struct db;
 struct jobs;
 struct log_folder;
 struct store;
@@ -33,8 +34,9 @@ struct jobs_opts {
 	struct tidy *tidy;
 	struct alerts *alerts;   /* NULL: nobody looks */
 	struct log_folder *logs; /* base/log/log_folder.h; NULL: none */
-	/* Of a room that this one does not know; `last`: at the end. */
-	void (*look)(void *arg, bool last);
+	/* Of a room that this one does not know, with the thread's connection;
+	 * `last`: at the end. */
+	void (*look)(void *arg, struct db *db, bool last);
 	void *arg;
 };
 

@@ -255,6 +255,7 @@ def owned(t, srv):
             "/api/feeds/": feed["feed_id"], "/api/subscriptions/": feed["id"],
             "/api/items/": w.api.get("/api/items").want(200).json["items"][0]["id"],
             "/api/categories/": w.api.get("/api/categories").want(200).json[0]["id"],
+            "/api/users/me/identities/": w.api.get("/api/users/me/identities").json["identities"][0]["id"],
             "/api/users/me/tokens/": w.api.get("/api/users/me/tokens").json["tokens"][0]["id"],
             "/miniflux/v1/feeds/": w.alpha, "/miniflux/v1/icons/": w.alpha,
             "/miniflux/v1/entries/": page[0]["id"],

@@ -148,7 +148,51 @@ def test_1_4_a_session_runs_out(t):
     b = Browser(srv, site="https://reader.example.com")
     line = b.login().headers["Set-Cookie"]
     check("Max-Age=3" in line and "; Secure" in line, "attributes", line)
-    until(lambda: b.get("/auth/me").status == 401, "the session's end")
+    time.sleep(3.2)
+    person(b.get("/auth/me"), 401)
+
+
+def ends(srv):
+    """(login, end) of each session, in seconds, by number."""
+    return [(int(a) / 1e6, int(b) / 1e6) for a, b in
+            srv.rows("SELECT created_at, expires_at FROM sessions ORDER BY seq")]
+
+
+def test_1_4_a_session_is_renewed_by_its_use(t):
+    """1.4: session.max.age is from the last use on; the cookie is given anew with it."""
+    srv = t.server(SESSION_MAX_AGE="60", RATE_LIMIT_GENERAL="0")
+    used, idle = Browser(srv), Browser(srv)
+    used.login(), idle.login()
+    before, word = ends(srv), dict(used.cookies)
+    a = until(lambda: (lambda a: a.headers.get("Set-Cookie") and a)(used.get("/auth/me")), "renewed", 60, 0.2)
+    same(a.status, 200, "by any request")
+    check("; Max-Age=60" in a.headers["Set-Cookie"] and "HttpOnly" in a.headers["Set-Cookie"], "the cookie",
+          a.headers["Set-Cookie"])
+    same(used.cookies, word, "of the same session")
+    until(lambda: ends(srv)[0][1] >= before[0][1] + 2.9, "it ends later")
+    same(ends(srv)[1], before[1], "one that is not used does not")
+    check(not used.get("/auth/me").headers.get("Set-Cookie"), "not with each request")
+
+
+def test_1_4_a_session_ends_at_last(t):
+    """1.4: session.max.total after the login, whatever was used meanwhile; 30 days unless set."""
+    srv = t.server(SESSION_MAX_AGE="8", SESSION_MAX_TOTAL="16", RATE_LIMIT_GENERAL="0")
+    b = Browser(srv)
+    b.login()
+    (made, end), = ends(srv)
+    check(7.9 < end - made < 8.1, "at first", made, end)
+    seen = []
+
+    def over():
+        seen.extend(e for _, e in ends(srv))
+        return b.get("/auth/me").status == 401
+    until(over, "its end", 60, 0.2)
+    # The last step that is too short to be written is left out.
+    check(made + 15.5 < max(seen) <= made + 16.01, "put off up to the last of all", max(seen) - made)
+    check(time.time() >= max(seen), "not over sooner", time.time() - made)
+    srv = t.server(SESSION_MAX_AGE="60d")
+    line = Browser(srv).login().headers["Set-Cookie"]
+    check("; Max-Age=2592000" in line, "thirty days", line)
 
 
 def test_1_4_only_hashes_are_stored(t):

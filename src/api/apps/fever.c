@@ -291,12 +291,24 @@ mark_all(struct req *r, const struct form *f, struct err *e)
 	return app_read_all(r, a, e);
 }
 
+/* Pictures, and the states of all, are not counted; what comes with them is. */
+static bool
+counts(const struct form *f)
+{
+	bool free = form_has(f, "favicons") || form_has(f, "unread_item_ids") ||
+		    form_has(f, "saved_item_ids");
+
+	return !free || form_has(f, "items") || form_has(f, "mark");
+}
+
 static int
 fever_begin(struct req *r, struct err *e)
 {
 	struct form f;
 
 	TRY(form_read(r, &f, e));
+	if (counts(&f))
+		TRY(api_count_call(r, e));
 	r->then = NULL;
 	if (!form_has(&f, "mark"))
 		return api_read(r, fever_answer, e);

@@ -62,16 +62,35 @@ subscribe(struct req *r, struct db *db, const struct form *f, struct str url,
 	return it ? edit_one(r, db, f, &w, it, e) : OK;
 }
 
+/* Feeds that are added, each as one (rate.limit.feed.reg). */
+static int
+count_added(struct req *r, const struct form *f, struct err *e)
+{
+	struct str s;
+	size_t at = 0;
+	int64_t n = 0;
+
+	if (!str_eq(form_get(f, "ac"), STR("subscribe")))
+		return OK;
+	while (form_each(f, "s", &at, &s))
+		n++;
+	return api_count_feeds(r, n, e);
+}
+
 int
 api_gr_sub_edit(struct req *r, struct db *db, struct err *e)
 {
-	const struct form *f = r->ctx;
+	struct form *f = r->ctx;
 	struct str ac, s;
 	struct greader_world w;
 	size_t at = 0;
 
-	if (!db)
-		return greader_post(r, api_gr_sub_edit, e);
+	if (!db) {
+		TRY(greader_form(r, &f, e));
+		TRY(count_added(r, f, e));
+		r->ctx = f;
+		return api_write(r, api_gr_sub_edit, e);
+	}
 	ac = form_get(f, "ac");
 	TRY(greader_world(r, db, &w, e));
 	while (form_each(f, "s", &at, &s)) {

@@ -36,9 +36,20 @@ void
 api_session_cookie(struct req *r, const char *text)
 {
 	const struct api *api = r->app;
+	struct session_life life = session_life(api->conf);
 
 	api_cookie(r, SESSION_COOKIE, str_of(text), "/",
-	    api->conf->session_max_age_ms / 1000);
+	    session_end(&life, 0, 0) / US_PER_S);
+}
+
+void
+api_renew_cookie(struct req *r)
+{
+	struct str text =
+	    session_cookie(req_header(r, "Cookie"), STR(SESSION_COOKIE));
+
+	api_cookie(r, SESSION_COOKIE, text, "/",
+	    (r->who.expires_us - clock_now_us() + US_PER_S - 1) / US_PER_S);
 }
 
 int
@@ -123,6 +134,7 @@ static int
 put_session(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
+	struct session_life life = session_life(api->conf);
 	struct api_login *l = r->ctx;
 	int64_t now_us = clock_now_us();
 	int rc = l->person ? put_person(r, db, l, now_us, e) : OK;
@@ -142,8 +154,7 @@ put_session(struct req *r, struct db *db, struct err *e)
 		.user = l->user,
 		.provider = l->provider,
 		.now_us = now_us,
-		.expires_us =
-		    now_us + api->conf->session_max_age_ms * US_PER_MS},
+		.expires_us = session_end(&life, now_us, now_us)},
 	    &l->ended, e);
 }
 

@@ -3,6 +3,10 @@
  *
  * A login makes a session (account/session.h) and answers its cookie. Errors
  * have the shape of api/people/person.h.
+ *
+ * LINKING (1.7) is a login at the provider that makes no session: it begins with
+ * a POST from a page of ours, so that no other page begins it, and ends in the
+ * same browser, with the person who began still logged in there.
  */
 #pragma once
 
@@ -33,6 +37,17 @@ struct api_login {
 /* Makes the session, answers its cookie. Only from the http thread. */
 int api_login(struct req *r, struct api_login *l, struct err *e) MUST_CHECK;
 
+/* An identity on its way to a person; in the request's arena. */
+struct api_link {
+	struct uuid uid; /* of whoever began */
+	const struct user_new *person;
+	int (*refuse)(struct req *r, const char *code, const char *why);
+	const char *location; /* where the answer leads */
+};
+
+/* Only from the http thread. */
+int api_link(struct req *r, struct api_link *l, struct err *e) MUST_CHECK;
+
 /* The session of the request's cookie; false when there is none of ours. */
 bool api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN]);
 /* 302; OK. */
@@ -41,3 +56,5 @@ int api_lead_to(struct req *r, const char *url);
 void api_cookie(struct req *r, const char *name, struct str text,
     const char *path, int64_t age_s);
 void api_session_cookie(struct req *r, const char *text);
+/* The request's own once more, until its session's new end. */
+void api_renew_cookie(struct req *r);

@@ -8,6 +8,7 @@
 #include "account/limiter.h"
 #include "account/limits.h"
 #include "account/oidc.h"
+#include "account/rates.h"
 #include "api/api.h"
 #include "api/limits.h"
 #include "api/v1/sources.h"
@@ -64,6 +65,7 @@ struct serve {
 	struct jobs *jobs;
 	struct tidy *tidy;
 	struct failures *failures;
+	struct rates rates; /* the jobs thread's */
 	struct relay *relay;
 	struct caller *caller; /* one-off calls: logins */
 	bool stale;            /* a rotation did not come to its end */
@@ -102,10 +104,15 @@ on_commit(void *arg, int64_t last_seq)
 	tail_committed(s->api.tail, last_seq);
 }
 
+/* What the jobs thread does for access. */
 static void
-look_failures(void *arg, bool last)
+look_access(void *arg, struct db *db, bool last)
 {
-	failures_look(arg, last);
+	struct serve *s = arg;
+
+	failures_look(s->failures, last);
+	if (store_shared(s->api.store))
+		rates_look(&s->rates, db, clock_mono_us());
 }
 
 static enum log_level
@@ -275,7 +282,8 @@ start_threads(struct serve *s, struct err *e)
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
-	    .look = look_failures,
+	    .look = look_access,
+	    .arg = s,
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
 	const struct pool_opts pools[] = {
@@ -299,8 +307,8 @@ start_threads(struct serve *s, struct err *e)
 		s->api.alerts = alerts_new(s->api.append, c->time_scale);
 	jobs.alerts = s->api.alerts;
 	jobs.logs = s->logs;
-	jobs.arg = s->failures =
-	    failures_new(s->api.append, MINUTE_US / c->time_scale);
+	s->failures = failures_new(s->api.append, MINUTE_US / c->time_scale);
+	s->rates.people = s->api.people = limiter_new(LIMITER_PEOPLE_MAX, 60);
 	TRY(jobs_start(&jobs, &s->jobs, e));
 	for (size_t i = 0; i < COUNT_OF(pools); i++)
 		TRY(pool_start(&pools[i], started[i], e));
@@ -320,6 +328,7 @@ start_access(struct serve *s, struct err *e)
 	    .append = s->api.append,
 	    .key_rate = s->conf->key_rate_limit,
 	    .session = s->api.session,
+	    .life = session_life(s->conf),
 	    .failures = s->failures,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
@@ -336,7 +345,6 @@ start_access(struct serve *s, struct err *e)
 			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
 	s->api.limiter = limiter_new(LIMITER_MAX, 1);
-	s->api.people = limiter_new(LIMITER_PEOPLE_MAX, 60);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX, 60);
 	TRY(auth_new(&auth, &s->api.auth, e));
 	client.connections_max = client.connections_each = CALLER_CONNECTIONS;

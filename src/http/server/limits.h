@@ -25,6 +25,7 @@
 #define HTTP_UNSENT_MAX   65536      /* of an answer, in the kernel */
 #define HTTP_STREAM_MAX   (1 * MIB)  /* what one pull may append */
 #define HTTP_LINGER_MAX   128        /* refused uploads whose end we await */
+#define ORIGINS_MAX       8          /* of cors.allowed.origin: each is tried */
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
 
 /* Shares (http/server/share.h). Of BODY_TOTAL_MAX, when half of it is taken, one caller

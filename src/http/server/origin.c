@@ -13,12 +13,33 @@
 
 static int
 write_origin(
-    const char *url, char ret[ORIGIN_MAX + 1], struct url *u, struct err *e)
+    struct str url, char ret[ORIGIN_MAX + 1], struct url *u, struct err *e)
 {
 	char text[URL_TEXT_MAX];
 
-	TRY(url_parse(str_of(url), u, e));
+	TRY(url_parse(url, u, e));
 	memcpy(ret, text, url_origin(u, text) + 1);
+	return OK;
+}
+
+static int
+add_allowed(struct origins *o, struct str text, struct err *e)
+{
+	struct url u = {0};
+	struct err inner;
+
+	if (o->n == ORIGINS_MAX)
+		return err_set(e, ERR_INVALID,
+		    "cors.allowed.origin: there may be %d at most",
+		    ORIGINS_MAX);
+	if (write_origin(text, o->allowed[o->n], &u, &inner) < 0)
+		return err_set(
+		    e, ERR_INVALID, "cors.allowed.origin: %.200s", inner.text);
+	if (!str_eq(u.path, STR("/")) || u.query.n > 0)
+		return err_set(e, ERR_INVALID,
+		    "cors.allowed.origin: %.*s must be an origin, as https://reader.example.com, without a path",
+		    STR_ARG(text));
+	o->n++;
 	return OK;
 }
 
@@ -26,27 +47,47 @@ int
 origins_init(
     struct origins *o, const char *base_url, const char *allowed, struct err *e)
 {
+	struct str base = str_of(base_url), rest = str_of(allowed);
 	struct url u = {0};
 	struct err inner;
 
 	*o = (struct origins){.base = ""};
-	if (base_url[0] && write_origin(base_url, o->base, &u, &inner) < 0)
+	if (base.n > 0 && write_origin(base, o->base, &u, &inner) < 0)
 		return err_set(e, ERR_INVALID, "base.url: %.200s", inner.text);
-	if (!allowed[0])
-		return OK;
-	if (write_origin(allowed, o->allowed, &u, &inner) < 0)
-		return err_set(
-		    e, ERR_INVALID, "cors.allowed.origin: %.200s", inner.text);
-	if (!str_eq(u.path, STR("/")) || u.query.n > 0)
-		return err_set(e, ERR_INVALID,
-		    "cors.allowed.origin must be an origin, as https://reader.example.com, without a path");
+	while (rest.n > 0)
+		TRY(add_allowed(o, str_trim(str_cut(&rest, ',')), e));
 	return OK;
 }
 
-static bool
-allowed(const struct origins *o, struct str origin)
+/* As we write it; NULL: it is none of the allowed ones. */
+static const char *
+find_allowed(const struct origins *o, struct str origin)
 {
-	return o->allowed[0] && str_eq_nocase(origin, str_of(o->allowed));
+	for (size_t i = 0; i < o->n; i++)
+		if (str_eq_nocase(origin, str_of(o->allowed[i])))
+			return o->allowed[i];
+	return NULL;
+}
+
+static bool
+begins(struct str address, const char *origin)
+{
+	size_t n = strlen(origin);
+
+	return n > 0 && address.n >= n &&
+	       str_eq_nocase((struct str){address.p, n}, str_of(origin)) &&
+	       (address.n == n || address.p[n] == '/');
+}
+
+size_t
+origin_leads(const struct origins *o, struct str address)
+{
+	if (begins(address, o->base))
+		return strlen(o->base);
+	for (size_t i = 0; i < o->n; i++)
+		if (begins(address, o->allowed[i]))
+			return strlen(o->allowed[i]);
+	return 0;
 }
 
 static bool
@@ -71,7 +112,7 @@ origin_trusted(const struct origins *o, struct str origin,
     struct str fetch_site, struct str host)
 {
 	return str_eq(fetch_site, STR("same-origin")) ||
-	       is_ours(o, origin, host) || allowed(o, origin);
+	       is_ours(o, origin, host) || find_allowed(o, origin) != NULL;
 }
 
 bool
@@ -94,12 +135,14 @@ void
 origin_answer(const struct origins *o, struct req *r, struct str origin,
     struct str asks_for)
 {
-	if (!o->allowed[0])
+	const char *one = find_allowed(o, origin);
+
+	if (o->n == 0)
 		return;
 	req_add_header(r, "Vary", "Origin");
-	if (!allowed(o, origin))
+	if (!one)
 		return;
-	req_add_header(r, "Access-Control-Allow-Origin", o->allowed);
+	req_add_header(r, "Access-Control-Allow-Origin", one);
 	req_add_header(r, "Access-Control-Allow-Credentials", "true");
 	if (asks_for.n == 0) {
 		req_add_header(

@@ -4,7 +4,7 @@
  * A browser sends a cookie whoever wrote the page that makes the request. So a
  * request that changes something and is known by its cookie alone must come
  * from a page of ours: Origin is that of base.url, names the host that was
- * asked, or is cors.allowed.origin; or the browser says so itself
+ * asked, or is one of cors.allowed.origin; or the browser says so itself
  * (Sec-Fetch-Site: same-origin, which no page can set). A page elsewhere whose
  * own host name leads to us does not have the cookie, so the Host header may
  * be believed here. For a password in the Authorization header the same holds,
@@ -13,24 +13,30 @@
  * CORS. Pages of cors.allowed.origin, and no others, may read our answers, with
  * credentials; answers to all say that they vary by Origin.
  *
+ * LEADING BACK. A login ends at a page: a path of base.url, or an address at one
+ * of these origins and no other. It is compared as text with the origin as we
+ * write it, so that no browser can read another host out of it than we do.
+ *
  * LIFE. A value, made once at the start; then only read.
  */
 #pragma once
 
 #include "http/limits.h"
+#include "http/server/limits.h"
 
 struct req;
 
 #define ORIGIN_MAX (sizeof("https://[]") + URL_HOST_MAX + sizeof(":65535"))
 
 struct origins {
-	char base[ORIGIN_MAX + 1];    /* "": not known */
-	char allowed[ORIGIN_MAX + 1]; /* "": no other */
+	char base[ORIGIN_MAX + 1]; /* "": not known */
+	char allowed[ORIGINS_MAX][ORIGIN_MAX + 1];
+	size_t n; /* of them */
 };
 
 /*
- * From base.url and cors.allowed.origin, either may be "". ERR_INVALID when the
- * second is no origin: a path behind it would promise what nobody checks.
+ * From base.url and cors.allowed.origin, either may be "". ERR_INVALID when one
+ * of the second is no origin: a path behind it would promise what nobody checks.
  */
 int origins_init(struct origins *o, const char *base_url, const char *allowed,
     struct err *e) MUST_CHECK;
@@ -46,6 +52,10 @@ bool origin_trusts(const struct origins *o, const struct req *r);
  * (Basic) and sends as unasked as a cookie. Programs send no Origin.
  */
 bool origin_foreign(const struct origins *o, const struct req *r);
+
+/* Of an address at base.url or an allowed origin, how long the origin is; 0: it
+ * is none of these. A path alone is of length 0, too. */
+size_t origin_leads(const struct origins *o, struct str address);
 
 /*
  * The headers of CORS, for any request. `asks_for` is the method that a

@@ -30,6 +30,14 @@ test_settings(void **)
 	    {"http://a.example:8080/", "https://b.example:8443", OK,
 		"http://a.example:8080", "https://b.example:8443"},
 	    {"http://[::1]:8080", "", OK, "http://[::1]:8080", ""},
+	    {"", "https://b.example,http://C.example:80", OK, "",
+		"https://b.example http://c.example"},
+	    {"", "https://b.example,https://c.example/app", ERR_INVALID, "",
+		""},
+	    {"", "h://1", ERR_INVALID, "", ""},
+	    {"",
+		"http://1.a,http://2.a,http://3.a,http://4.a,http://5.a,http://6.a,http://7.a,http://8.a,http://9.a",
+		ERR_INVALID, "", ""},
 	    {"", "https://b.example/app", ERR_INVALID, "", ""},
 	    {"", "https://b.example/?x", ERR_INVALID, "", ""},
 	    {"", "https://u@b.example", ERR_INVALID, "", ""},
@@ -39,6 +47,7 @@ test_settings(void **)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct origins o;
 		struct err e;
+		char all[2 * ORIGIN_MAX + 4];
 		int rc = origins_init(&o, rows[i].base, rows[i].allowed, &e);
 
 		if (rc != rows[i].want)
@@ -46,7 +55,10 @@ test_settings(void **)
 		if (rc < 0)
 			continue;
 		assert_string_equal(o.base, rows[i].is_base);
-		assert_string_equal(o.allowed, rows[i].is_allowed);
+		(void)snprintf(all, sizeof(all), "%s%s%s",
+		    o.n > 0 ? o.allowed[0] : "", o.n > 1 ? " " : "",
+		    o.n > 1 ? o.allowed[1] : "");
+		assert_string_equal(all, rows[i].is_allowed);
 	}
 }
 
@@ -71,6 +83,8 @@ test_trusted(void **)
 	    /* the one other */
 	    {"https://a.example", "https://b.example", "https://b.example",
 		"cross-site", "a.example", true},
+	    {"https://a.example", "https://c.example,https://b.example",
+		"https://b.example", "cross-site", "a.example", true},
 	    /* all others */
 	    {"", "", "", "", "a.example", false},
 	    {"https://a.example", "", "", "", "a.example", false},
@@ -126,6 +140,8 @@ test_cors(void **)
 	    {"https://b.example", "", "", true, false, false},
 	    {"https://b.example", "https://b.example", "", true, true, false},
 	    {"https://b.example", "https://b.example", "PUT", true, true, true},
+	    {"https://c.example,https://b.example", "https://b.example", "",
+		true, true, false},
 	    {"https://b.example", "https://evil.example", "PUT", true, false,
 		false},
 	    {"https://b.example", "null", "", true, false, false},
@@ -153,6 +169,45 @@ test_cors(void **)
 	}
 }
 
+/* Where a login may end: the text begins with an origin of ours, to its end. */
+static void
+test_leads(void **)
+{
+	static const struct {
+		const char *address, *origin;
+	} rows[] = {
+	    {"https://a.example", "https://a.example"},
+	    {"https://b.example/", "https://b.example"},
+	    {"https://b.example/x?y#z", "https://b.example"},
+	    {"HTTPS://B.example/x", "https://b.example"},
+	    {"http://c.example:81/x", "http://c.example:81"},
+	    {"", ""},
+	    {"/x", ""},
+	    {"//b.example/x", ""},
+	    {"http://b.example/", ""},
+	    {"https://b.example.evil/", ""},
+	    {"https://b.example@evil.example/", ""},
+	    {"https://b.example:443/", ""},
+	    {"https://b.example?x", ""},
+	    {"https://b.example\\@evil.example/", ""},
+	    {"https://evil.example/https://b.example/", ""},
+	    {"http://c.example/", ""},
+	    {"http://c.example:811/", ""},
+	    {" https://b.example/", ""},
+	    {"javascript:https://b.example/", ""},
+	};
+	struct origins o = made(
+	    "https://a.example/r", "https://b.example,http://c.example:81");
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (origin_leads(&o, str_of(rows[i].address)) !=
+		    strlen(rows[i].origin))
+			fail_msg("row %zu", i);
+	o = made("", "");
+	assert_int_equal(origin_leads(&o, STR("https://a.example/")), 0);
+	assert_int_equal(origin_leads(&o, STR("/a")), 0);
+}
+
 int
 main(void)
 {
@@ -160,6 +215,7 @@ main(void)
 	    cmocka_unit_test(test_settings),
 	    cmocka_unit_test(test_trusted),
 	    cmocka_unit_test(test_cors),
+	    cmocka_unit_test(test_leads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,7 @@ struct principal {
 	int64_t rate_per_second; /* of a key: for account/limiter.h; 0: none */
 	int64_t expires_us;      /* of a key or session: its end; 0: none */
 	bool by_cookie; /* known by a cookie alone: http/server/origin.h */
+	bool renewed;   /* the session's end was put off by this request */
 };
 
 #define REQ_PARAMS_MAX  4
