@@ -269,7 +269,8 @@ read_document(struct caged *c, struct arena *a, enum doc_kind kind,
 {
 	struct doc_ask q = {.kind = (int)kind,
 	    .url = text_or_none(from->url),
-	    .content_type = text_or_none(from->content_type)};
+	    .content_type = text_or_none(from->content_type),
+	    .links = text_or_none(from->links)};
 	void *what = arena_alloc(a, DOC_SHAPES[kind]->size);
 
 	return ask_child(c, a, &q, bytes, what, e) == OK ? what : NULL;

@@ -50,7 +50,7 @@ open_caged(const char *fault)
 static int
 read_feed(struct caged *c, struct str bytes, struct feed **ret)
 {
-	struct feed_from from = {STR("https://e.x/f"), STR_EMPTY};
+	struct feed_from from = {STR("https://e.x/f"), STR_EMPTY, STR_EMPTY};
 
 	e = (struct err){.code = OK};
 	return caged_feed(c, arena, bytes, &from, ret, &e);
@@ -70,7 +70,8 @@ must_read(struct caged *c)
 static void
 reads_each_kind(void **)
 {
-	struct feed_from from = {STR("https://e.x/"), STR("text/html")};
+	struct feed_from from = {
+	    STR("https://e.x/"), STR("text/html"), STR_EMPTY};
 	struct doc_article article = {.title = STR("Two words"),
 	    .author = {.p = NULL},
 	    .summary = STR("<p onclick=x>Some <script>evil</script>text"),

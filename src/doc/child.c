@@ -38,7 +38,7 @@ static int
 read_feed(struct arena *a, const struct doc_ask *q, struct str bytes,
     void **ret, struct err *e)
 {
-	struct feed_from from = {q->url, q->content_type};
+	struct feed_from from = {q->url, q->content_type, STR_EMPTY};
 	struct feed *f = NULL;
 	int rc = feed_parse(a, bytes, &from, &f, e);
 
@@ -50,8 +50,10 @@ static int
 read_page(struct arena *a, const struct doc_ask *q, struct str bytes,
     void **ret, struct err *e)
 {
+	struct feed_from from = {q->url, q->content_type, q->links};
+
 	*ret = arena_alloc(a, sizeof(struct discover));
-	return discover(a, bytes, q->url, q->content_type, *ret, e);
+	return discover(a, bytes, &from, *ret, e);
 }
 
 static int
@@ -120,6 +122,50 @@ excerpt(struct arena *a, const struct doc_clean *to)
 	    text_squeeze(a, text_of_html(a, html)), ITEM_EVENT_TEXT);
 }
 
+/* The end of the first line or paragraph that says something. */
+static struct str
+first_line(struct arena *a, struct str html)
+{
+	static const struct str ENDS[] = {
+	    STR("</p>"), STR("<br>"), STR("</li>"), STR("<p>"), STR("</pre>")};
+	struct str text = STR_EMPTY,
+		   rest = str_chars(html, 4 * ITEM_EVENT_TEXT);
+
+	while (rest.n > 0 && text.n == 0) {
+		struct str best = STR_EMPTY, line = rest;
+
+		for (size_t i = 0; i < COUNT_OF(ENDS); i++) {
+			struct str behind = rest;
+
+			if (str_pass(&behind, ENDS[i]) && behind.n >= best.n)
+				best = behind;
+		}
+		line.n -= best.n;
+		text = text_of_html(a, line);
+		rest = best;
+	}
+	return text;
+}
+
+/* For one that has none: its first words. */
+static struct str
+make_title(struct arena *a, const struct doc_clean *to)
+{
+	struct str text =
+	    first_line(a, to->content.p ? to->content : to->summary);
+	struct str cut = str_chars(text, ITEM_TITLE_TEXT);
+
+	if (cut.n == text.n)
+		return text;
+	/* At a blank, unless that is far off or there is none. */
+	for (size_t n = cut.n; n > cut.n / 2; n--)
+		if (str_is_blank(cut.p[n - 1])) {
+			cut.n = n - 1;
+			break;
+		}
+	return arena_fmt(a, "%.*s\xe2\x80\xa6", STR_ARG(cut));
+}
+
 static int
 clean_one(struct arena *a, const struct doc_ask *q,
     const struct doc_article *from, struct doc_clean *to, struct err *e)
@@ -128,6 +174,8 @@ clean_one(struct arena *a, const struct doc_ask *q,
 	TRY(clean_html(a, q, from->content, from->base, &to->content, e));
 	make_terms(a, q, from, to);
 	to->excerpt = excerpt(a, to);
+	if (from->title.n == 0)
+		to->title = make_title(a, to);
 	return arena_over(a)
 		   ? err_set(e, ERR_LIMIT, "the articles are too large")
 		   : OK;

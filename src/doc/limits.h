@@ -25,6 +25,7 @@
 /* Of one article; what is longer is shown by its summary and link alone. */
 #define ITEM_CONTENT_MAX (4 * MIB)
 #define ITEM_EVENT_TEXT  1000 /* characters of an article in its event */
+#define ITEM_TITLE_TEXT  80   /* of its text, where it has no title */
 /* Search (doc/terms.h): PostgreSQL counts places to 16,383. */
 #define TERMS_MAX        16000
 #define TERM_BYTES       64 /* of a word: longer ones are no words */

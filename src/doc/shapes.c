@@ -46,7 +46,8 @@ const struct pack_shape DOC_ASK =
 	NUMBER(doc_ask, fault, 0, DOC_FAULTS - 1),
 	NUMBER(doc_ask, tags, SANITIZE_BASIC, SANITIZE_ARTICLE),
 	NUMBER(doc_ask, engine, STORE_SQLITE, STORE_POSTGRES),
-	SHORT(doc_ask, url, HREF_MAX), SHORT(doc_ask, content_type, HREF_MAX));
+	SHORT(doc_ask, url, HREF_MAX), SHORT(doc_ask, content_type, HREF_MAX),
+	SHORT(doc_ask, links, DISCOVER_LINKS_MAX));
 
 const struct pack_shape DOC_RESULT =
     SHAPE(doc_result, NUMBER(doc_result, code, ERR_LIMIT, OK),
@@ -64,7 +65,7 @@ static const struct pack_shape CATEGORY_SHAPE =
 static const struct pack_shape ITEM_SHAPE = LINKED(feed_item,
     TEXT(feed_item, id), TEXT(feed_item, title), TEXT(feed_item, link),
     TEXT(feed_item, content), TEXT(feed_item, summary), TEXT(feed_item, author),
-    TEXT(feed_item, base),
+    TEXT(feed_item, base), TEXT(feed_item, thumbnail),
     NUMBER(feed_item, published_us, INT64_MIN, INT64_MAX),
     NUMBER(feed_item, updated_us, INT64_MIN, INT64_MAX),
     CHAIN(feed_item, categories, CATEGORY_SHAPE, FEED_CATEGORIES_MAX),
@@ -91,7 +92,7 @@ static const struct pack_shape PICTURE_SHAPE =
 	FLAG(discover_icon, svg), FLAG(discover_icon, touch));
 
 const struct pack_shape DOC_PAGE_SHAPE =
-    SHAPE(discover, FLAG(discover, is_feed),
+    SHAPE(discover, FLAG(discover, is_feed), SHORT(discover, refresh, HREF_MAX),
 	ROW(discover, feeds, NAMED_SHAPE, DISCOVER_FEEDS_MAX, n_feeds),
 	ROW(discover, icons, PICTURE_SHAPE, DISCOVER_ICONS_MAX + 1, n_icons));
 
@@ -126,7 +127,8 @@ static const struct pack_shape CLEAN_SHAPE =
     LINKED(doc_clean, MAYBE(doc_clean, summary, ITEM_CONTENT_MAX),
 	MAYBE(doc_clean, content, ITEM_CONTENT_MAX),
 	SHORT(doc_clean, terms, 2 * TERMS_BYTES_MAX),
-	SHORT(doc_clean, excerpt, 4 * ITEM_EVENT_TEXT));
+	SHORT(doc_clean, excerpt, 4 * ITEM_EVENT_TEXT),
+	SHORT(doc_clean, title, 8 * ITEM_TITLE_TEXT));
 
 const struct pack_shape DOC_CLEANED =
     SHAPE(doc_cleaned, CHAIN(doc_cleaned, first, CLEAN_SHAPE, DOC_ARTICLES_MAX,

@@ -30,7 +30,7 @@ enum doc_fault {
 
 struct doc_ask {
 	int kind, fault, tags, engine;
-	struct str url, content_type;
+	struct str url, content_type, links;
 };
 
 struct doc_result {
@@ -55,6 +55,7 @@ struct doc_articles {
 struct doc_clean {
 	struct str summary, content; /* .p NULL: nothing is left */
 	struct str terms, excerpt;
+	struct str title; /* from its text, when it had none */
 	struct doc_clean *next;
 };
 

@@ -1,15 +1,15 @@
 #include "feed/discover.h"
 
+#include "feed/feed_priv.h"
 #include "markup/charset.h"
 #include "markup/href.h"
 #include "markup/html.h"
 #include "markup/limits.h"
 
 /* The largest page: its text, converted, and as much of its tree as fits. */
-#define PAGE_MEM  (64 * MIB)
-#define PIXELS    32 /* what an icon is shown at, twice */
-#define SNIFF_MAX 4096
-#define WEB       (HREF_HTTP | HREF_HTTPS)
+#define PAGE_MEM (64 * MIB)
+#define PIXELS   32 /* what an icon is shown at, twice */
+#define WEB      (HREF_HTTP | HREF_HTTPS)
 
 const char *const DISCOVER_PATHS[] = {"/feed", "/feed/", "/rss", "/rss.xml",
     "/atom.xml", "/feed.xml", "/index.xml", "/feed.json",
@@ -28,8 +28,6 @@ discover_kind_name(enum discover_kind k)
 	return NAMES[k];
 }
 
-/* ---- is it a feed? ---- */
-
 static bool
 contains(struct str s, const char *z)
 {
@@ -37,40 +35,6 @@ contains(struct str s, const char *z)
 		if (str_starts_nocase(s, str_of(z)))
 			return true;
 	return false;
-}
-
-static bool
-is_feed(struct str s)
-{
-	size_t n = 1;
-	struct str name, prefix;
-
-	if (str_starts(s, STR("\xef\xbb\xbf")))
-		s = str_from(s, 3);
-	for (s = str_trim(s);
-	     str_starts(s, STR("<?")) || str_starts(s, STR("<!"));
-	     s = str_trim(s)) {
-		bool comment = str_starts(s, STR("<!--"));
-
-		s = str_from(s, comment ? 4 : 0);
-		if (!str_pass(&s, comment ? STR("-->") : STR(">")))
-			return false;
-	}
-	if (s.n > 0 && s.p[0] == '{') {
-		s.n = s.n < SNIFF_MAX ? s.n : SNIFF_MAX;
-		return str_pass(&s, STR("jsonfeed.org/version/")) ||
-		       str_pass(&s, STR("jsonfeed.org\\/version\\/"));
-	}
-	if (s.n == 0 || s.p[0] != '<')
-		return false;
-	while (n < s.n && s.p[n] && !strchr(" \t\r\n/>", s.p[n]))
-		n++;
-	name = (struct str){s.p + 1, n - 1};
-	prefix = name;
-	if (str_has(name, ':'))
-		(void)str_cut(&prefix, ':');
-	return str_eq(prefix, STR("rss")) || str_eq(prefix, STR("feed")) ||
-	       str_eq(prefix, STR("RDF"));
 }
 
 /* ---- links ---- */
@@ -98,9 +62,14 @@ has_word(struct str s, const char *word)
 	return false;
 }
 
+/* What a <link> or a Link header says. */
+struct named {
+	struct str rel, type, href, title;
+};
+
 /* False: nothing that a feed could be. */
 static bool
-kind_of(const struct html_node *n, enum discover_kind *ret)
+kind_of(const struct named *n, enum discover_kind *ret)
 {
 	static const struct {
 		const char *type;
@@ -115,11 +84,10 @@ kind_of(const struct html_node *n, enum discover_kind *ret)
 	    {"application/xml", DISCOVER_XML, false},
 	    {"text/xml", DISCOVER_XML, false},
 	};
-	struct str type = html_attr(n, "type"), href = html_attr(n, "href");
-	struct str title = html_attr(n, "title");
-	bool called = contains(title, "rss") || contains(title, "atom") ||
-		      contains(title, "feed") || contains(href, "rss") ||
-		      contains(href, "atom") || contains(href, "feed");
+	bool called = contains(n->title, "rss") || contains(n->title, "atom") ||
+		      contains(n->title, "feed") || contains(n->href, "rss") ||
+		      contains(n->href, "atom") || contains(n->href, "feed");
+	struct str type = n->type;
 
 	type = str_trim(str_cut(&type, ';'));
 	for (size_t i = 0; i < COUNT_OF(TYPES); i++) {
@@ -129,7 +97,7 @@ kind_of(const struct html_node *n, enum discover_kind *ret)
 		return TYPES[i].sure || called;
 	}
 	*ret = DISCOVER_XML;
-	return type.n == 0 && has_word(html_attr(n, "rel"), "feed");
+	return type.n == 0 && has_word(n->rel, "feed");
 }
 
 /* White space is one blank; cut at a character. */
@@ -152,10 +120,8 @@ tidy_title(struct arena *a, struct str s)
 
 /* For the time being: what is kept is copied. */
 static struct str
-link_of(struct search *s, const struct html_node *n)
+link_of(struct search *s, struct str href)
 {
-	struct str href = html_attr(n, "href");
-
 	arena_reset(s->links);
 	return href.n > 0 ? href_resolve(s->links, s->base, href, WEB)
 			  : (struct str){NULL, 0};
@@ -184,23 +150,24 @@ icon_rank(const struct discover_icon *i)
 }
 
 static void
-take_feed(struct search *s, const struct html_node *n)
+take_feed(struct search *s, const struct named *n)
 {
 	struct discover *d = s->ret;
 	struct discover_feed f = {0};
 	size_t at = d->n_feeds;
 
 	if (d->n_feeds == DISCOVER_FEEDS_MAX || !kind_of(n, &f.kind) ||
-	    has_word(html_attr(n, "rel"), "stylesheet"))
+	    !(has_word(n->rel, "alternate") || has_word(n->rel, "feed")) ||
+	    has_word(n->rel, "stylesheet"))
 		return;
-	f.url = link_of(s, n);
+	f.url = link_of(s, n->href);
 	if (!f.url.p)
 		return;
 	for (size_t i = 0; i < d->n_feeds; i++)
 		if (str_eq(d->feeds[i].url, f.url))
 			return;
 	f.url = arena_dup(s->keep, f.url);
-	f.title = tidy_title(s->keep, html_attr(n, "title"));
+	f.title = tidy_title(s->keep, n->title);
 	f.same_host = str_eq(href_host(f.url), href_host(s->url));
 	for (; at > 0 && feed_rank(&d->feeds[at - 1]) > feed_rank(&f); at--)
 		d->feeds[at] = d->feeds[at - 1];
@@ -259,7 +226,7 @@ take_icon(struct search *s, const struct html_node *n)
 
 	if (s->ret->n_icons == DISCOVER_ICONS_MAX)
 		return;
-	i.url = link_of(s, n);
+	i.url = link_of(s, html_attr(n, "href"));
 	if (!i.url.p)
 		return;
 	i.touch = !has_word(html_attr(n, "rel"), "icon");
@@ -308,29 +275,123 @@ find_links(struct search *s, const struct html_node *root)
 {
 	for (const struct html_node *n = next_tag(root, root, T_LINK); n;
 	     n = next_tag(root, n, T_LINK)) {
-		struct str rel = html_attr(n, "rel");
+		struct named one = {html_attr(n, "rel"), html_attr(n, "type"),
+		    html_attr(n, "href"), html_attr(n, "title")};
 
-		if (has_word(rel, "alternate") || has_word(rel, "feed"))
-			take_feed(s, n);
-		else if (has_word(rel, "icon") ||
-			 has_word(rel, "apple-touch-icon") ||
-			 has_word(rel, "apple-touch-icon-precomposed"))
+		take_feed(s, &one);
+		if (has_word(one.rel, "icon") ||
+		    has_word(one.rel, "apple-touch-icon") ||
+		    has_word(one.rel, "apple-touch-icon-precomposed"))
 			take_icon(s, n);
 	}
 }
 
+/* "5; url='x'": where a page sends its reader. */
+static void
+find_refresh(struct search *s, const struct html_node *root)
+{
+	for (const struct html_node *n = next_tag(root, root, T_META); n;
+	     n = next_tag(root, n, T_META)) {
+		struct str to = html_attr(n, "content"), key;
+
+		if (!str_eq_nocase(
+			str_trim(html_attr(n, "http-equiv")), STR("refresh")))
+			continue;
+		(void)str_cut(&to, str_has(to, ';') ? ';' : ',');
+		key = str_trim(str_cut(&to, '='));
+		to = str_trim(to);
+		if (to.n > 1 && (to.p[0] == '"' || to.p[0] == '\'')) {
+			char quote = to.p[0];
+
+			to = str_from(to, 1);
+			to = str_cut(&to, quote);
+		}
+		to =
+		    str_eq_nocase(key, STR("url")) ? link_of(s, to) : STR_EMPTY;
+		if (to.n > 0 && !str_eq(to, s->url)) {
+			s->ret->refresh = arena_dup(s->keep, to);
+			return;
+		}
+	}
+}
+
+/* ---- Link headers: RFC 8288 ---- */
+
+/* Takes a value off *s, up to `;` or `,`; quoted ones hold both. */
+static struct str
+header_value(struct str *s)
+{
+	struct str v;
+	size_t n = 0;
+
+	*s = str_trim(*s);
+	if (s->n > 0 && s->p[0] == '"') {
+		*s = str_from(*s, 1);
+		return str_cut(s, '"');
+	}
+	while (n < s->n && s->p[n] != ';' && s->p[n] != ',')
+		n++;
+	v = str_trim((struct str){s->p, n});
+	*s = str_from(*s, n);
+	return v;
+}
+
+/* `; name=value` as often as it stands there. */
+static void
+header_params(struct str *s, struct named *to)
+{
+	struct str *into[] = {&to->rel, &to->type, &to->title};
+	static const struct str NAMES[] = {
+	    STR("rel"), STR("type"), STR("title")};
+
+	for (*s = str_trim(*s); s->n > 0 && s->p[0] == ';'; *s = str_trim(*s)) {
+		struct str name, value = STR_EMPTY;
+		size_t n = 1;
+
+		while (n < s->n && s->p[n] != '=' && s->p[n] != ';' &&
+		       s->p[n] != ',')
+			n++;
+		name = str_trim((struct str){s->p + 1, n - 1});
+		*s = str_from(*s, n);
+		if (s->n > 0 && s->p[0] == '=') {
+			*s = str_from(*s, 1);
+			value = header_value(s);
+		}
+		for (size_t i = 0; i < COUNT_OF(NAMES); i++)
+			if (str_eq_nocase(name, NAMES[i]) && into[i]->n == 0)
+				*into[i] = value;
+	}
+}
+
+/* They are relative to the page itself, whatever its <base>. */
+static void
+find_in_headers(struct search *s, struct str links)
+{
+	size_t good = str_utf8_bad(links);
+
+	links.n = good < links.n ? good : links.n;
+	while (str_pass(&links, STR("<")) && str_has(links, '>')) {
+		struct named one = {.href = str_trim(str_cut(&links, '>'))};
+
+		header_params(&links, &one);
+		take_feed(s, &one);
+	}
+}
+
 static int
-search_page(struct search *s, struct str text, struct err *e)
+search_page(struct search *s, struct str text, struct str links, struct err *e)
 {
 	struct discover_icon icon = {0};
 	struct html h;
 
-	s->ret->is_feed = is_feed(text);
+	s->ret->is_feed = feed_begins(text);
 	if (s->ret->is_feed)
 		return OK;
 	TRY(html_parse(s->scratch, text, &h, e));
+	find_in_headers(s, links);
 	find_base(s, h.root);
 	find_links(s, h.root);
+	find_refresh(s, h.root);
 	arena_reset(s->links); /* the other one may be full */
 	icon.url = href_resolve(s->links, s->url, STR("/favicon.ico"), WEB);
 	if (icon.url.p)
@@ -339,8 +400,8 @@ search_page(struct search *s, struct str text, struct err *e)
 }
 
 int
-discover(struct arena *a, struct str page, struct str url,
-    struct str content_type, struct discover *ret, struct err *e)
+discover(struct arena *a, struct str page, const struct feed_from *from,
+    struct discover *ret, struct err *e)
 {
 	struct arena *scratch CLEANUP(arena_freep) = arena_new(PAGE_MEM);
 	struct arena *links CLEANUP(arena_freep) = arena_new(8 * HREF_MAX);
@@ -350,7 +411,7 @@ discover(struct arena *a, struct str page, struct str url,
 	struct str text = STR_EMPTY;
 
 	*ret = (struct discover){0};
-	s.url = href_resolve(a, STR_EMPTY, url, WEB);
+	s.url = href_resolve(a, STR_EMPTY, from->url, WEB);
 	s.base = s.url;
 	if (!s.url.p)
 		return err_set(e, ERR_INVALID,
@@ -360,6 +421,6 @@ discover(struct arena *a, struct str page, struct str url,
 		    "a page of %zu bytes is over %zu, which is all that is looked through",
 		    page.n, DISCOVER_IN_MAX);
 	if (page.n > 0)
-		TRY(charset_decode(page, content_type, &b, &text, e));
-	return search_page(&s, text, e);
+		TRY(charset_decode(page, from->content_type, &b, &text, e));
+	return search_page(&s, text, from->links, e);
 }

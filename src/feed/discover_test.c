@@ -7,9 +7,10 @@
 static void
 look(struct arena *a, struct str page, const char *type, struct discover *d)
 {
+	struct feed_from from = {STR(URL), str_of(type), STR_EMPTY};
 	struct err e = {0};
 
-	if (discover(a, page, STR(URL), str_of(type), d, &e) < 0)
+	if (discover(a, page, &from, d, &e) < 0)
 		fail_msg("%s", e.text);
 }
 
@@ -156,6 +157,8 @@ feed_itself(void **)
 	    {"<?xml-stylesheet href='x'?><atom:feed>", true},
 	    {"{\"version\": \"https://jsonfeed.org/version/1.1\"}", true},
 	    {"{\"version\":\"https:\\/\\/jsonfeed.org\\/version\\/1\"}", true},
+	    {"<!doctype html><rss version='2.0'>", true},
+	    {"<!DOCTYPE rss [<!ENTITY a '>'>]><RSS>", true},
 	    {"<!doctype html><html><rss>", false},
 	    {"<html><body><rss>", false},
 	    {"{\"a\":1}", false},
@@ -172,6 +175,103 @@ feed_itself(void **)
 		look(a, str_of(FEEDS[i].text), "text/html", &d);
 		if (d.is_feed != FEEDS[i].is)
 			fail_msg("%s", FEEDS[i].text);
+	}
+	arena_free(a);
+}
+
+/* Link headers: what stands there, and the feeds that it names. */
+static void
+headers(void **)
+{
+#define RSS "rel=alternate; type=application/rss+xml"
+	static const struct {
+		const char *links, *feeds;
+	} LINKS[] = {
+	    {"", ""},
+	    {"</rss>; " RSS, "rss https://www.example/rss ;"},
+	    {"<f.json>; rel=\"alternate\"; type=\"application/feed+json\"",
+		"json https://www.example/blog/f.json ;"},
+	    {"<//x.example/a>;REL=Alternate;TYPE=application/atom+xml;title=\"A; b, c\"",
+		"atom https://x.example/a A; b, c;"},
+	    {"</wp-json/>; rel=\"https://api.w.org/\", </1>; rel=shortlink, </2>; " RSS,
+		"rss https://www.example/2 ;"},
+	    {"</1>; " RSS ", </2>; rel=alternate; type=application/atom+xml",
+		"atom https://www.example/2 ;rss https://www.example/1 ;"},
+	    {"</1>; rel=\"self alternate\" ; type = \"application/rss+xml\" ,",
+		"rss https://www.example/1 ;"},
+	    {"</x>; rel=feed", "xml https://www.example/x ;"},
+	    /* none */
+	    {"</1>; type=application/rss+xml", ""},
+	    {"</1>; rel=alternate; hreflang=de", ""},
+	    {"<javascript:x>; " RSS, ""},
+	    {"<>; " RSS, ""},
+	    {"</1; " RSS, ""},
+	    {"/1; " RSS, ""},
+	    {"</1>; rel=alternate; type=\"application/rss+xml",
+		"rss https://www.example/1 ;"},
+	    {"<", ""},
+	    {"<>;;;=;\"", ""},
+	};
+	struct arena *a = arena_new(MIB);
+
+	for (size_t i = 0; i < COUNT_OF(LINKS); i++) {
+		/* Its <base> is none for headers. */
+		static const char PAGE[] = "<base href=//no.example/>";
+		struct feed_from from = {
+		    STR(URL), STR("text/html"), str_of(LINKS[i].links)};
+		struct buf b = BUF(MIB);
+		struct discover d;
+		struct err e = {0};
+
+		assert_int_equal(discover(a, STR(PAGE), &from, &d, &e), OK);
+		for (size_t k = 0; k < d.n_feeds; k++)
+			buf_fmt(&b, "%s %.*s %.*s;",
+			    discover_kind_name(d.feeds[k].kind),
+			    STR_ARG(d.feeds[k].url), STR_ARG(d.feeds[k].title));
+		buf_addc(&b, '\0');
+		if (strcmp(b.p, LINKS[i].feeds) != 0)
+			fail_msg("%s\n  gave %s\n  not  %s", LINKS[i].links,
+			    b.p, LINKS[i].feeds);
+		buf_done(&b);
+	}
+	arena_free(a);
+}
+
+static void
+refresh(void **)
+{
+#define META(content) "<meta http-equiv=refresh content=\"" content "\">"
+	static const struct {
+		const char *page, *to;
+	} PAGES[] = {
+	    {META("0;url=/feed"), "https://www.example/feed"},
+	    {META("5; URL='new/'"), "https://www.example/blog/new/"},
+	    {META("0, url = https://x.example/a"), "https://x.example/a"},
+	    {META("0; url=https://x.example/a;b"), "https://x.example/a;b"},
+	    {"<base href=/c/>" META("0; url=d"), "https://www.example/c/d"},
+	    {"<META HTTP-EQUIV=' Refresh ' CONTENT='1;URL=//x.example'>",
+		"https://x.example/"},
+	    {META("3") META("0;url=/2"), "https://www.example/2"},
+	    {"<html><head>" META("0;url=/?a=1&amp;b=2"),
+		"https://www.example/?a=1&b=2"},
+	    /* nowhere */
+	    {META("30"), ""},
+	    {META("0; url="), ""},
+	    {META("0; url=javascript:x"), ""},
+	    {META("0; url=index.html"), ""},
+	    {META("0; uri=/x"), ""},
+	    {"<meta http-equiv=content-type content='0;url=/x'>", ""},
+	    {"<!--" META("0;url=/x") "-->", ""},
+	    {"<template>" META("0;url=/x") "</template>", ""},
+	};
+	struct arena *a = arena_new(MIB);
+	struct discover d;
+
+	for (size_t i = 0; i < COUNT_OF(PAGES); i++) {
+		look(a, str_of(PAGES[i].page), "text/html", &d);
+		if (!str_eq(d.refresh, str_of(PAGES[i].to)))
+			fail_msg("%s leads to %.*s", PAGES[i].page,
+			    STR_ARG(d.refresh));
 	}
 	arena_free(a);
 }
@@ -210,6 +310,7 @@ bounds(void **)
 {
 	struct buf b = BUF(2 * DISCOVER_IN_MAX);
 	struct arena *a = arena_new(4 * MIB);
+	struct feed_from from = {.url = STR(URL)};
 	struct discover d;
 	struct err e = {0};
 
@@ -224,13 +325,11 @@ bounds(void **)
 	buf_clear(&b);
 	while (b.n <= DISCOVER_IN_MAX)
 		buf_addz(&b, "<div><link rel=icon href=x>");
-	assert_int_equal(
-	    discover(a, buf_str(&b), STR(URL), STR_EMPTY, &d, &e), ERR_LIMIT);
+	assert_int_equal(discover(a, buf_str(&b), &from, &d, &e), ERR_LIMIT);
 	look(a, (struct str){b.p, DISCOVER_IN_MAX}, "", &d);
 	assert_int_equal(d.n_icons, 2);
-	assert_int_equal(
-	    discover(a, STR("x"), STR("ftp://x.example/"), STR_EMPTY, &d, &e),
-	    ERR_INVALID);
+	from.url = STR("ftp://x.example/");
+	assert_int_equal(discover(a, STR("x"), &from, &d, &e), ERR_INVALID);
 	for (size_t i = 0; DISCOVER_PATHS[i]; i++)
 		assert_int_equal(DISCOVER_PATHS[i][0], '/');
 	buf_done(&b);
@@ -244,6 +343,8 @@ main(void)
 	    cmocka_unit_test(feeds),
 	    cmocka_unit_test(icons),
 	    cmocka_unit_test(feed_itself),
+	    cmocka_unit_test(headers),
+	    cmocka_unit_test(refresh),
 	    cmocka_unit_test(charsets),
 	    cmocka_unit_test(bounds),
 	};

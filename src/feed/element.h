@@ -47,8 +47,9 @@ enum element_kind {
 	KIND_CATEGORY,
 	KIND_KEYWORDS, /* separated by commas */
 	/* These say it in attributes. */
-	KIND_LABEL, /* Atom's category */
+	KIND_LABEL, /* Atom's category, and that of podcasts */
 	KIND_LINK,  /* Atom's */
+	KIND_THUMB, /* a small picture */
 	KIND_ENCLOSURE,
 	KIND_MEDIA,
 };
@@ -58,6 +59,9 @@ enum field {
 	FIELD_ID,
 	FIELD_TITLE,
 	FIELD_LINK,
+	FIELD_PERMA, /* an id that may serve as link */
+	FIELD_THUMB,
+	FIELD_BASE, /* of its HTML */
 	FIELD_CONTENT,
 	FIELD_SUMMARY,
 	FIELD_LANGUAGE,

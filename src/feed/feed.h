@@ -52,6 +52,7 @@ struct feed_text {
 struct feed_item {
 	struct str id, title, link, content, summary, author;
 	struct str base; /* what relative links in its HTML are relative to */
+	struct str thumbnail;             /* a picture's URL: http or https */
 	int64_t published_us, updated_us; /* or FEED_NO_DATE */
 	struct feed_text *categories;
 	struct feed_enclosure *enclosures;
@@ -69,10 +70,11 @@ struct feed {
 	size_t n_items;
 };
 
-/* What is known about the bytes besides themselves; both may be empty. */
+/* What is known about the bytes besides themselves; all may be empty. */
 struct feed_from {
 	struct str url;
 	struct str content_type; /* the header's value, for its charset */
+	struct str links;        /* of all Link headers, for discover.h */
 };
 
 /*

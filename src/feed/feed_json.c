@@ -108,12 +108,17 @@ read_item(struct making *m, struct feed_item *it, const struct json *j)
 		    text_escape(m->arena, member(m, j, "content_text"));
 	it->summary = text_escape(m->arena, member(m, j, "summary"));
 	it->author = authors(m, j);
+	it->thumbnail = url_of(m, j, "image");
+	if (it->thumbnail.n == 0)
+		it->thumbnail = url_of(m, j, "banner_image");
 	slots_date(
 	    &s, FIELD_PUBLISHED, 1, feed_json_text_of(j, "date_published"));
 	slots_date(&s, FIELD_UPDATED, 1, feed_json_text_of(j, "date_modified"));
 	it->published_us = slots_us(&s, FIELD_PUBLISHED);
 	it->updated_us = slots_us(&s, FIELD_UPDATED);
 	read_lists(m, it, j);
+	if (it->thumbnail.n == 0)
+		it->thumbnail = making_picture(it);
 }
 
 static int

@@ -76,6 +76,15 @@ making_enclosure(struct making *m, struct feed_item *it, struct str url,
 		(*at)->length = bytes;
 }
 
+struct str
+making_picture(const struct feed_item *it)
+{
+	for (struct feed_enclosure *c = it->enclosures; c; c = c->next)
+		if (str_starts_nocase(c->type, STR("image/")))
+			return c->url;
+	return STR_EMPTY;
+}
+
 static void
 mend(struct making *m, struct str base, struct str *link)
 {
@@ -95,8 +104,12 @@ making_done(struct making *m)
 	mend(m, base, &f->link);
 	for (struct feed_item *it = f->items; it; it = it->next) {
 		mend(m, base, &it->link);
+		mend(m, base, &it->base);
 		if (it->base.n == 0)
 			it->base = base;
+		mend(m, base, &it->thumbnail);
+		if (!link_web(it->thumbnail))
+			it->thumbnail = STR_EMPTY;
 		if (it->author.n == 0)
 			it->author = m->author;
 		for (struct feed_enclosure *c = it->enclosures; c; c = c->next)

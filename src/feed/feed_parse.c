@@ -5,6 +5,8 @@
 #include "markup/limits.h"
 #include "markup/xml.h"
 
+#define SNIFF_MAX 4096 /* of JSON, for its version */
+
 /* What is before the root element. */
 struct prolog {
 	struct str root; /* its name without prefix; empty: there is none */
@@ -167,13 +169,26 @@ dispatch(struct making *m, struct str text, struct err *e)
 	if (from.n > 0)
 		return feed_read_json(m, from, e);
 	p = read_prolog(text);
-	if (!p.html && among(p.root, ROOTS, COUNT_OF(ROOTS))) {
+	/* Whatever its DOCTYPE says. */
+	if (among(p.root, ROOTS, COUNT_OF(ROOTS))) {
 		rc = feed_read_xml(m, p.from, p.doctype, false, e);
 		return rc == ERR_SYNTAX ? mended(m, p.from, p.doctype, e) : rc;
 	}
 	from = p.html || among(p.root, PAGES, COUNT_OF(PAGES)) ? STR_EMPTY
 							       : dig(p.from);
 	return from.n > 0 ? mended(m, from, p.doctype, e) : no_feed(&p, e);
+}
+
+bool
+feed_begins(struct str text)
+{
+	text = blanks(text);
+	if (text.n > 0 && text.p[0] == '{') {
+		text.n = text.n < SNIFF_MAX ? text.n : SNIFF_MAX;
+		return memmem(text.p, text.n, "jsonfeed.org/version/", 21) ||
+		       memmem(text.p, text.n, "jsonfeed.org\\/version\\/", 23);
+	}
+	return among(read_prolog(text).root, ROOTS, COUNT_OF(ROOTS) - 1);
 }
 
 int

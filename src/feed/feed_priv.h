@@ -23,6 +23,8 @@ void making_add(struct making *m, struct feed_item *it);
 void making_category(struct making *m, struct feed_item *it, struct str text);
 void making_enclosure(struct making *m, struct feed_item *it, struct str url,
     struct str type, struct str length);
+/* The first enclosure that is one by its type, or empty. */
+struct str making_picture(const struct feed_item *it);
 /* Resolves what could not be before all was read. */
 void making_done(struct making *m);
 
@@ -32,4 +34,6 @@ void making_done(struct making *m);
  */
 int feed_read_xml(struct making *m, struct str xml, struct str doctype,
     bool mend, struct err *e) MUST_CHECK;
+/* Does the text begin as a feed does? */
+bool feed_begins(struct str text);
 int feed_read_json(struct making *m, struct str json, struct err *e) MUST_CHECK;

@@ -46,6 +46,7 @@ put_item(struct buf *b, const struct feed_item *it)
 	text_member(b, "content", it->content);
 	text_member(b, "summary", it->summary);
 	text_member(b, "author", it->author);
+	text_member(b, "base", it->base);
 	date_member(b, "published", it->published_us);
 	date_member(b, "updated", it->updated_us);
 	if (it->categories) {

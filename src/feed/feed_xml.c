@@ -91,9 +91,16 @@ end_item(struct reading *r)
 	it->id = s->text[FIELD_ID];
 	it->title = s->text[FIELD_TITLE];
 	it->link = s->text[FIELD_LINK];
+	if (it->link.n == 0)
+		it->link = s->text[FIELD_PERMA];
 	it->content = s->text[FIELD_CONTENT];
 	it->summary = s->text[FIELD_SUMMARY];
 	it->author = s->text[FIELD_AUTHOR];
+	if (s->text[FIELD_BASE].n > 0)
+		it->base = s->text[FIELD_BASE];
+	it->thumbnail = s->text[FIELD_THUMB];
+	if (it->thumbnail.n == 0)
+		it->thumbnail = making_picture(it);
 	it->published_us = slots_us(s, FIELD_PUBLISHED);
 	it->updated_us = slots_us(s, FIELD_UPDATED);
 	making_add(r->m, it);
@@ -104,6 +111,7 @@ static void
 begin_item(struct reading *r, const struct xml_tag *t)
 {
 	struct str about = value_attr(t, STR("about"));
+	struct str href = value_attr(t, STR("href")); /* CDF */
 
 	if (r->item)
 		end_item(r);
@@ -115,6 +123,8 @@ begin_item(struct reading *r, const struct xml_tag *t)
 		return;
 	}
 	r->item->base = r->frames[r->depth].base;
+	slots_set(&r->item_slots, FIELD_LINK, 1,
+	    link_resolve(r->m->arena, r->item->base, href));
 	if (about.n > 0) {
 		slots_set(&r->item_slots, FIELD_ID, 2,
 		    text_copy(r->m->arena, str_trim(about)));
@@ -258,12 +268,20 @@ begin_element(struct reading *r, const struct element *e,
 	case KIND_LINK:
 	case KIND_ENCLOSURE:
 	case KIND_MEDIA:
+	case KIND_THUMB:
 		if (where == IN_FEED && e->kind == KIND_LINK)
 			feed_link(r, t, f->base);
 		if (slots_of(r, where))
 			value_attrs(e, r->m, slots_of(r, where),
 			    where == IN_ITEM ? r->item : NULL, f->base, t);
-		return e->kind == KIND_MEDIA ? where : NOWHERE;
+		/* Its text, where it has no other address. */
+		if (e->kind == KIND_LINK &&
+		    value_attr(t, STR("href")).n +
+			    value_attr(t, STR("rel")).n ==
+			0)
+			break;
+		/* One that is never closed hides none behind it. */
+		return where;
 	case KIND_PLAIN:
 	case KIND_TITLE:
 	case KIND_HTML:
@@ -296,7 +314,8 @@ on_start(void *ctx, const struct xml_tag *t)
 		f->base = value_base(t, r->m->arena, f->base);
 	if (r->cap.e) {
 		if (!ends_capture(r, family, t->name)) {
-			value_start(&r->cap, r->depth - r->cap_depth, t);
+			value_start(
+			    &r->cap, r->depth - r->cap_depth, t, f->base);
 			return true;
 		}
 		drop_capture(r);
@@ -377,6 +396,8 @@ finish_feed(struct reading *r)
 		end_item(r);
 	f->title = s->text[FIELD_TITLE];
 	f->link = s->text[FIELD_LINK];
+	if (f->link.n == 0 && !str_eq(s->text[FIELD_PERMA], f->self))
+		f->link = s->text[FIELD_PERMA];
 	f->description = s->text[FIELD_SUMMARY];
 	f->language = s->text[FIELD_LANGUAGE];
 	f->updated_us = slots_us(s, FIELD_UPDATED);

@@ -19,6 +19,7 @@
 #define DISCOVER_FEEDS_MAX  32
 #define DISCOVER_ICONS_MAX  16
 #define DISCOVER_TITLE_MAX  256
+#define DISCOVER_LINKS_MAX  (32 * KIB) /* of Link headers, in bytes */
 /* Lists of subscriptions (feed/opml.h): a hundred times what one may have. */
 #define OPML_BYTES_MAX      (4 * MIB)
 #define OPML_FEEDS_MAX      10000

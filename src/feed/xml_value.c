@@ -37,8 +37,11 @@ value_base(const struct xml_tag *t, struct arena *arena, struct str outer)
 static bool
 is_xml(struct str type)
 {
+	struct str end = str_from(type, type.n > 4 ? type.n - 4 : 0);
+
 	return str_eq_nocase(type, STR("xhtml")) ||
-	       str_ends(type, STR("+xml")) || str_ends(type, STR("/xml"));
+	       str_eq_nocase(end, STR("+xml")) ||
+	       str_eq_nocase(end, STR("/xml"));
 }
 
 void
@@ -94,7 +97,8 @@ add_name(struct value *v, struct str name, struct str prefix)
 }
 
 void
-value_start(struct value *v, size_t level, const struct xml_tag *t)
+value_start(
+    struct value *v, size_t level, const struct xml_tag *t, struct str base)
 {
 	bool first = v->first;
 
@@ -120,8 +124,10 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 		buf_addc(&v->text, '"');
 	}
 	buf_addz(&v->text, xml_void(t->name) ? "/>" : ">");
-	if (first)
+	if (first) {
 		v->div_from = v->text.n;
+		v->div_base = base;
+	}
 }
 
 void
@@ -184,20 +190,36 @@ static bool
 is_plain(struct str type)
 {
 	return str_eq_nocase(type, STR("text")) ||
-	       str_eq_nocase(type, STR("text/plain"));
+	       (str_starts_nocase(type, STR("text/")) && !is_html(type) &&
+		   !is_xml(type));
+}
+
+/* A media type of RFC 4287 that is neither text nor XML. */
+static bool
+is_binary(struct str type)
+{
+	return str_has(type, '/') && !is_plain(type) && !is_html(type) &&
+	       !is_xml(type);
+}
+
+/* What no text is, whatever its bytes look like. */
+static bool
+is_media(struct str type)
+{
+	return is_binary(type) && (str_starts_nocase(type, STR("image/")) ||
+				      str_starts_nocase(type, STR("audio/")) ||
+				      str_starts_nocase(type, STR("video/")));
 }
 
 /* Atom: what the text is, by its type. */
 static struct str
 constructed(struct value *v, struct arena *a, struct str text)
 {
-	bool known = v->type.n == 0 || is_plain(v->type) || is_html(v->type) ||
-		     is_xml(v->type) || str_starts(v->type, STR("text/"));
-
-	if (!known || str_eq(v->mode, STR("base64")))
+	/* Some say such a type and write markup all the same. */
+	if (str_eq(v->mode, STR("base64")) ||
+	    (is_binary(v->type) && !str_has(text, '<')))
 		text = text_base64(a, text);
-	/* An image is no text, whatever its bytes look like. */
-	if (!known && !str_eq(v->mode, STR("base64")))
+	if (is_media(v->type))
 		text = STR_EMPTY;
 	if (v->e->field == FIELD_TITLE) {
 		if (is_html(v->type) || is_xml(v->type))
@@ -206,6 +228,16 @@ constructed(struct value *v, struct arena *a, struct str text)
 				      : text_squeeze(a, text);
 	}
 	return is_plain(v->type) ? text_escape(a, text) : text;
+}
+
+/* The base of what was kept; the content's is worth more than the summary's. */
+static void
+keep_base(const struct element *e, struct slots *s, struct str base)
+{
+	if (e->field == FIELD_CONTENT)
+		slots_set(s, FIELD_BASE, (uint8_t)(16 + e->rank), base);
+	else if (e->field == FIELD_SUMMARY)
+		slots_set(s, FIELD_BASE, e->rank, base);
 }
 
 static void
@@ -221,7 +253,7 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 	if (!slots_wants(s, e->field, e->rank))
 		return;
 	text = str_trim(str_from(buf_str(&v->text), v->div_from));
-	if (e->kind != KIND_URL)
+	if (e->kind != KIND_URL && e->kind != KIND_LINK)
 		text = text_copy(m->arena, text);
 	if (e->kind == KIND_CONSTRUCT)
 		text = constructed(v, m->arena, text);
@@ -229,10 +261,15 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 		text = text_title(m->arena, text);
 	else if (e->kind == KIND_PLAIN)
 		text = text_squeeze(m->arena, text);
-	else if (e->kind == KIND_URL)
+	else if (e->kind == KIND_URL || e->kind == KIND_LINK)
 		text =
 		    link_resolve(m->arena, base, text.n > 0 ? text : v->href);
 	slots_set(s, e->field, e->rank, text);
+	if (text.n > 0)
+		keep_base(e, s, v->div_from > 0 ? v->div_base : base);
+	if (e->kind == KIND_PLAIN && e->field == FIELD_ID && link_web(text))
+		slots_set(s, FIELD_PERMA, e->rank,
+		    link_resolve(m->arena, base, text));
 	if (e->kind == KIND_GUID && !v->no_link &&
 	    (link_web(text) || (v->a_link && text.n > 0 && text.p[0] == '/')))
 		slots_set(s, FIELD_LINK, 1, link_resolve(m->arena, base, text));
@@ -279,8 +316,6 @@ value_keep(struct value *v, struct making *m, struct slots *s,
 		break;
 	default:
 		keep_text(v, m, s, base);
-		if (it && v->e->field == FIELD_CONTENT)
-			it->base = base;
 		break;
 	}
 }
@@ -327,6 +362,8 @@ value_attrs(const struct element *e, struct making *m, struct slots *s,
 
 		if (str_trim(label).n == 0)
 			label = value_attr(t, STR("term"));
+		if (str_trim(label).n == 0)
+			label = value_attr(t, STR("text")); /* iTunes */
 		making_category(m, it, text_copy(m->arena, label));
 		return;
 	}
@@ -336,6 +373,12 @@ value_attrs(const struct element *e, struct making *m, struct slots *s,
 		url = value_attr(t, STR("href"));
 	if (length.n == 0)
 		length = value_attr(t, STR("filesize"));
-	making_enclosure(m, it, link_resolve(m->arena, base, url),
-	    value_attr(t, STR("type")), length);
+	url = link_resolve(m->arena, base, url);
+	if (e->kind == KIND_THUMB) {
+		slots_set(s, e->field, e->rank, url);
+		return;
+	}
+	if (str_eq_nocase(value_attr(t, STR("medium")), STR("image")))
+		slots_set(s, FIELD_THUMB, 2, url);
+	making_enclosure(m, it, url, value_attr(t, STR("type")), length);
 }

@@ -27,6 +27,7 @@ struct value {
 	/* XHTML stands in the div that Atom wants around it: where that one's
 	 * content is, and where it ends; 0: there is none. */
 	size_t div_from, div_to, div_end;
+	struct str div_base;
 	struct str type, mode, href; /* the arena's */
 	bool no_link, a_link;        /* isPermaLink: false, true */
 };
@@ -36,7 +37,8 @@ void value_begin(struct value *v, struct arena *a, const struct element *e,
 /* `bare`: neither & nor < is in it. */
 void value_text(struct value *v, struct str text, bool bare);
 /* Elements in it, `level` of them open with this one. */
-void value_start(struct value *v, size_t level, const struct xml_tag *t);
+void value_start(
+    struct value *v, size_t level, const struct xml_tag *t, struct str base);
 void value_end(struct value *v, size_t level, const struct xml_tag *t);
 /* It is complete. `it` is NULL outside of items. */
 void value_keep(struct value *v, struct making *m, struct slots *s,

@@ -270,6 +270,23 @@ is_ascii(struct str s)
 	return true;
 }
 
+/*
+ * ISO-2022-JP that nobody declares is ASCII with escapes that no other text
+ * has, and that make sense throughout.
+ */
+static bool
+as_shifted(struct str s, struct buf *to)
+{
+	bool found = false;
+
+	for (struct str rest = s; !found && str_pass(&rest, STR("\x1b$"));)
+		found = rest.n > 0 && (rest.p[0] == 'B' || rest.p[0] == '@');
+	if (!found || !is_ascii(s))
+		return false;
+	buf_clear(to);
+	return charset_convert(CS_ISO_2022_JP, s, to) == 0;
+}
+
 /* What no byte order mark and no zeros tell. */
 static int
 decode_said(struct str bytes, struct str content_type, struct buf *to,
@@ -283,6 +300,8 @@ decode_said(struct str bytes, struct str content_type, struct buf *to,
 	if (said[0] == CS_REPLACEMENT && is_ascii(good))
 		return err_set(e, ERR_INVALID,
 		    "its charset is one that browsers refuse too (ISO-2022-KR, ISO-2022-CN, HZ): it has to be written anew, best in UTF-8");
+	if (as_shifted(bytes, to))
+		return OK;
 	*ret_as_is =
 	    good.n == bytes.n &&
 	    !((said[0] == CS_ISO_2022_JP || said[1] == CS_ISO_2022_JP) &&

@@ -3,7 +3,8 @@
  *
  * Asked in this order: a byte order mark; the pattern of zero bytes; the HTTP
  * header, unless it says Latin, which is what a server says that knows nothing;
- * the XML declaration, or a page's <meta>; the bytes themselves. The first answer under
+ * the XML declaration, or a page's <meta>; the bytes themselves (the escapes of
+ * ISO-2022-JP come before all that is said). The first answer under
  * which all bytes make sense is taken; when none is, the first one, with U+FFFD
  * for what makes none. Two things that everybody lies about: what says to be
  * ISO-8859-1 or ASCII is windows-1252, or UTF-8 when all of it is; and single

@@ -6,9 +6,10 @@
 #define LANGUAGE_BYTES ((size_t)4096)
 
 struct tally {
-	size_t kana, hangul, han, common, hebrew, other;
+	size_t kana, hangul, han, wide, common, hebrew, other;
 	size_t lower, upper, odd; /* Cyrillic; odd: a capital within a word */
 	size_t g_lower, g_upper;  /* Greek */
+	bool sjis;                /* the bytes are those of Shift_JIS */
 };
 
 /* What no Chinese text is without, and what other texts seldom turn into. */
@@ -36,6 +37,8 @@ count(struct str s)
 		t.hangul += c >= 0xac00 && c < 0xd7a4;
 		t.han += (c >= 0x4e00 && c < 0xa000) || c == 0x3001 ||
 			 c == 0x3002 || c == 0xff0c;
+		t.wide += (c >= 0x3003 && c < 0x3041) || c == 0x3000 ||
+			  (c >= 0xff01 && c < 0xffa0 && c != 0xff0c);
 		t.common += n == 3 && is_common((struct str){s.p + at, 3});
 		t.hebrew += c >= 0x5d0 && c < 0x5eb;
 		t.g_lower += c >= 0x3ac && c < 0x3cf;
@@ -60,7 +63,8 @@ likeness(size_t kind, const struct tally *t)
 		return 0;
 	switch (kind) {
 	case 'j': /* Japanese has kana everywhere, in no other reading */
-		good = t->kana > 0 ? t->kana * 4 + t->han : 0;
+		if (t->kana > 0 || t->sjis)
+			good = t->kana * 4 + t->han + t->wide;
 		break;
 	case 'k':
 		good = t->hangul > 4 * t->han ? t->hangul : 0;
@@ -155,10 +159,41 @@ western(struct str s)
 			odd += c > 0x80 && c < 0xa0 && c != 0x85 &&
 			       !(c >= 0x91 && c <= 0x97);
 		}
-		alone += i - from == 1;
-		runs += i - from > 1;
+		/* Two of them in a word of the West: "créée". */
+		if (i - from == 1 ||
+		    (i - from == 2 &&
+			((from > 0 && str_is_letter(s.p[from - 1])) ||
+			    (i < s.n && str_is_letter(s.p[i])))))
+			alone++;
+		else if (i > from)
+			runs++;
 	}
 	return alone >= runs && odd * 4 <= all;
+}
+
+/*
+ * In Shift_JIS nearly all characters begin with a byte from 0x81 to 0x9f, and
+ * in no other one here; accents of the West stand alone.
+ */
+static bool
+sjis_bytes(struct str s)
+{
+	size_t all = 0, low = 0, joined = 0;
+	bool before = false;
+
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		bool high = c >= 0x80;
+
+		all += high;
+		joined += high && before;
+		before = high;
+		if (high && (c < 0xa1 || c > 0xdf)) {
+			low += c < 0xa0;
+			before = ++i < s.n && (unsigned char)s.p[i] >= 0x80;
+		}
+	}
+	return low >= 2 && low * 4 >= all * 3 && joined > 0;
 }
 
 /* Whichever looks most like what it is for. */
@@ -179,6 +214,7 @@ by_looks(struct str s, struct buf *b)
 		if (charset_convert(GUESSES[i].charset, s, b) > 1)
 			continue;
 		t = count(buf_str(b));
+		t.sjis = GUESSES[i].charset == CS_SHIFT_JIS && sjis_bytes(s);
 		if (likeness(GUESSES[i].kind, &t) > most) {
 			most = likeness(GUESSES[i].kind, &t);
 			best = GUESSES[i].charset;
@@ -192,7 +228,7 @@ charset_guess(struct str s)
 {
 	enum charset best = CS_NONE, usual = by_language(s);
 	struct buf b = BUF(8 * SNIFF_BYTES);
-	bool fits, alone;
+	bool fits, alone, cut;
 
 	/* From where it begins to be other than ASCII. */
 	for (size_t i = 0; i < s.n; i++)
@@ -200,13 +236,21 @@ charset_guess(struct str s)
 			s = str_from(s, i);
 			break;
 		}
-	s.n = s.n > SNIFF_BYTES ? SNIFF_BYTES : s.n;
+	cut = s.n > SNIFF_BYTES;
+	s.n = cut ? SNIFF_BYTES : s.n;
 	fits = usual != CS_NONE && charset_convert(usual, s, &b) <= 1;
 	/* Russian, Chinese and the like have several. */
 	alone = fits && usual != CS_WINDOWS_1251 &&
 		charset_kind(usual) == CHARSET_SINGLE;
 	if (!alone)
 		best = by_looks(s, &b);
+	/* Without kana it looks like Chinese; in EUC-JP all bytes are high. */
+	if (usual == CS_SHIFT_JIS && best != CS_EUC_JP && best != usual) {
+		buf_clear(&b);
+		best = charset_convert(CS_EUC_JP, s, &b) <= cut ? CS_EUC_JP
+		       : fits                                   ? usual
+								: best;
+	}
 	buf_done(&b);
 	return best != CS_NONE || !fits ? best : usual;
 }

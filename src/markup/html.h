@@ -56,6 +56,7 @@ struct html_node {
 	uint8_t tag; /* enum html_tag */
 	uint8_t ns;  /* enum html_ns */
 	bool is_text;
+	bool has_block; /* for who walks the tree: below it is a block */
 };
 
 struct html {

@@ -10,9 +10,16 @@
  * a has href (http, https, mailto) and title, and gets target="_blank" and
  * rel="noopener noreferrer"; without a good href it is left out, its text
  * stays. img has src (https), alt, title, width, height; without a good src
- * it is left out. Scripts, styles, frames, forms' controls, media, SVG,
- * MathML and templates go with all they hold; what else is unknown goes, and
- * its content stays, on a line of its own when a browser would give it one.
+ * it is left out. Scripts, styles, forms' controls, media, SVG, MathML and
+ * templates go with all they hold; what else is unknown goes, and its content
+ * stays.
+ *
+ * SHAPE. What the list has no element for keeps its shape by those it has. In a
+ * block that is left out (div, section, dd …) what stands in lines becomes
+ * paragraphs; a heading's are strong. A row of a table is a line with " | "
+ * between its cells, unless there are blocks in them: then these are
+ * paragraphs. b and i are strong and em. A frame, and a picture that is not
+ * https, is a link to it, by its title or alt text, or its address or file.
  *
  * WHY A FIXED POINT. What one parser wrote and another reads differently is
  * how markup comes to life after it was cleaned. So an element is written

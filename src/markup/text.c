@@ -1,6 +1,7 @@
 #include "markup/text.h"
 
 #include "markup/entity.h"
+#include "markup/html.h"
 
 struct str
 text_copy(struct arena *a, struct str s)
@@ -27,8 +28,26 @@ tag_len(struct str s)
 	return end ? (size_t)(end - s.p) + 1 : SIZE_MAX;
 }
 
+/* Does the tag at s part words? */
+static bool
+parts(struct str s)
+{
+	struct html_node n = {
+	    .text = str_from(s, s.n > 1 && s.p[1] == '/' ? 2 : 1)};
+	char low[12];
+	size_t i = 0;
+
+	for (; i < n.text.n && i < sizeof(low) &&
+	       (str_is_letter(n.text.p[i]) || str_is_digit(n.text.p[i]));
+	     i++)
+		low[i] = (char)(n.text.p[i] | 0x20);
+	n.tag = (uint8_t)html_tag_find((struct str){low, i});
+	return html_is_block(&n);
+}
+
+/* `apart`: there is a blank where a block began or ended. */
 static struct str
-strip(struct arena *a, struct str s, bool tags)
+strip(struct arena *a, struct str s, bool tags, bool apart)
 {
 	size_t n = 0, room_bytes = s.n + 1;
 	char *p;
@@ -48,6 +67,8 @@ strip(struct arena *a, struct str s, bool tags)
 			took = tag_len(s);
 			tags = took < SIZE_MAX;
 			took = tags ? took : 0;
+			if (apart && took > 0 && parts(s))
+				p[n++] = ' ';
 		} else if (s.p[0] == '&') {
 			took = entity_read(s, ENTITY_IN_ATTR, room, &len);
 		}
@@ -90,7 +111,7 @@ text_squeeze(struct arena *a, struct str s)
 struct str
 text_of_html(struct arena *a, struct str html)
 {
-	return text_squeeze(a, strip(a, html, true));
+	return text_squeeze(a, strip(a, html, true, true));
 }
 
 /* Is one of its tags an end tag, or one that needs none? */
@@ -115,7 +136,7 @@ text_title(struct arena *a, struct str s)
 	bool tags = tagged(s);
 
 	if (tags || str_has(s, '&'))
-		s = strip(a, s, tags);
+		s = strip(a, s, tags, false);
 	return text_squeeze(a, s);
 }
 

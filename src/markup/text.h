@@ -9,7 +9,8 @@
 #include "base/base.h"
 
 struct str text_copy(struct arena *a, struct str s);
-/* HTML to the text in it: tags go, references become characters. */
+/* HTML to the text in it: tags go, references become characters, and a blank is
+ * where a block began or ended. */
 struct str text_of_html(struct arena *a, struct str html);
 /* Runs of blanks become one, none at the ends. */
 struct str text_squeeze(struct arena *a, struct str s);

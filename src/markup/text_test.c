@@ -36,7 +36,10 @@ reads_titles(void **)
 	    {"", ""},
 	};
 	static const struct row HTML[] = {
-	    {"a<br>b", "ab"},
+	    {"a<br>b", "a b"},
+	    {"<P>a</P><p>b", "a b"},
+	    {"a<b>b</b><basefont>c", "abc"},
+	    {"<ul><li>a<li>b</ul>", "a b"},
 	    {"<p>x</p>", "x"},
 	    {"1 < 2", "1 < 2"},
 	    {"x <y", "x <y"},

@@ -271,6 +271,8 @@ take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 	ch->excerpt = clean->excerpt;
 	ch->row.summary = clean->summary;
 	ch->row.content = clean->content;
+	if (ch->row.title.n == 0)
+		ch->row.title = clean->title;
 	TRY(item_event(p->a, p->from, &p->feed, ch, en, e));
 	p->bytes += clean->summary.n + clean->content.n + ch->row.link.n +
 		    clean->terms.n + en->body.n;

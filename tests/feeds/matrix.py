@@ -96,6 +96,7 @@ def want(fmt, title="First", second="Second"):
         a["id"], b["id"] = SITE + "1", SITE + "2"
     if fmt.startswith("atom"):
         a["id"], b["id"], a["updated"], f["updated"] = "urn:1", "urn:2", P2, P2
+        a["base"] = b["base"] = SITE
     return f
 
 

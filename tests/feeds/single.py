@@ -182,8 +182,8 @@ FEEDS = [
     ("image", "<rss><channel><image><title>no</title><link>no</link></image><title>T</title></channel></rss>", {"format": "rss2", "title": "T", "items": []}),
     ("text input", "<rss><channel><textInput><title>no</title><description>no</description></textInput><title>T</title></channel></rss>", {"format": "rss2", "title": "T", "items": []}),
     ("empty rss", "<rss/>", {"format": "rss2", "items": []}),
-    ("bases", '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://b.example/x/"><entry xml:base="y/"><link href="z"/></entry></feed>', {"format": "atom1", "items": [{"link": "http://b.example/x/y/z"}]}),
-    ("base relative to the url", '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="x/"><entry><link href="z"/></entry></feed>', {"format": "atom1", "items": [{"link": "http://e.example/dir/x/z"}]}),
+    ("bases", '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://b.example/x/"><entry xml:base="y/"><link href="z"/></entry></feed>', {"format": "atom1", "items": [{"link": "http://b.example/x/y/z", "base": "http://b.example/x/y/"}]}),
+    ("base relative to the url", '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="x/"><entry><link href="z"/></entry></feed>', {"format": "atom1", "items": [{"link": "http://e.example/dir/x/z", "base": "http://e.example/dir/x/"}]}),
     ("author of the feed", '<feed xmlns="http://www.w3.org/2005/Atom"><author><name>Ann</name></author><entry><id>1</id></entry><entry><id>2</id><author><name>Bob</name></author></entry></feed>', {"format": "atom1", "items": [{"id": "1", "author": "Ann"}, {"id": "2", "author": "Bob"}]}),
     ("html title", '<feed xmlns="http://www.w3.org/2005/Atom"><title type="html">a &amp;lt; &lt;b&gt;b&lt;/b&gt;</title></feed>', {"format": "atom1", "title": "a < b", "items": []}),
     ("xhtml title", '<feed xmlns="http://www.w3.org/2005/Atom"><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">a <b>b</b> &amp; c</div></title></feed>', {"format": "atom1", "title": "a b & c", "items": []}),
@@ -211,7 +211,7 @@ def cases():
         yield name, body.encode(), B, "", out
     # Without --url a feed may say itself where it is from.
     yield ("own link as base", b"<rss><channel><link>http://x.example/a/</link><item><link>b</link></item></channel></rss>",
-           "", "", {"format": "rss2", "link": "http://x.example/a/", "items": [{"link": "http://x.example/a/b"}]})
+           "", "", {"format": "rss2", "link": "http://x.example/a/", "items": [{"link": "http://x.example/a/b", "base": "http://x.example/a/"}]})
     yield ("no base at all", b"<rss><channel><item><link>/b</link></item></channel></rss>",
            "", "", {"format": "rss2", "items": [{"link": "/b"}]})
 

@@ -27,18 +27,20 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct str s = {(const char *)data, size};
-	struct str type = said(size > 0 ? data[0] : 0);
-	struct str url = STR("https://h.example/a/b");
+	struct feed_from from = {.url = STR("https://h.example/a/b"),
+	    .content_type = said(size > 0 ? data[0] : 0)};
 	struct arena *a = arena_new(16 * MIB);
 	struct discover d, e;
 	struct err err = {0};
 
-	if (discover(a, str_from(s, 1), url, type, &d, &err) < 0) {
+	/* The same bytes are the headers, too: they are a stranger's as well. */
+	from.links = str_from(s, 1);
+	if (discover(a, str_from(s, 1), &from, &d, &err) < 0) {
 		assert(err.code == ERR_INVALID && strstr(err.text, "charset"));
 		arena_free(a);
 		return 0;
 	}
-	if (discover(a, str_from(s, 1), url, type, &e, &err) < 0)
+	if (discover(a, str_from(s, 1), &from, &e, &err) < 0)
 		abort();
 	assert(d.n_feeds <= DISCOVER_FEEDS_MAX && d.n_feeds == e.n_feeds);
 	assert(d.n_icons <= DISCOVER_ICONS_MAX + 1 && d.n_icons == e.n_icons);
@@ -52,6 +54,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (size_t i = 0; i < d.n_icons; i++)
 		check(a, d.icons[i].url);
+	if (d.refresh.n > 0)
+		check(a, d.refresh);
 	arena_free(a);
 	return 0;
 }

@@ -7,6 +7,7 @@ import hk
 from hk import check, run, same
 
 sys.path.insert(0, os.path.join(hk.ROOT, "tests", "feeds"))
+import classes  # noqa: E402
 import matrix  # noqa: E402
 import single  # noqa: E402
 import wild  # noqa: E402
@@ -42,6 +43,8 @@ def compare(t, rows):
     for row, line in parse_all(t, rows):
         n += 1
         got = json.loads(line) if line.startswith("{") else line
+        for item in row[4]["items"] if row[2] else []:
+            item.setdefault("base", row[2])
         if got != row[4]:
             wrong.append(f"{row[0]}\n  want {json.dumps(row[4], ensure_ascii=False)}\n"
                          f"  got  {line.strip()}")
@@ -64,6 +67,13 @@ def test_single(t):
 def test_wild(t):
     rows = list(wild.cases())
     check(len(rows) > 150, "so many cases", len(rows))
+    same(compare(t, rows), len(rows), "all were compared")
+
+
+def test_classes(t):
+    """Each class of what readers get wrong."""
+    rows = list(classes.cases())
+    check(len(rows) > 180, "so many cases", len(rows))
     same(compare(t, rows), len(rows), "all were compared")
 
 

@@ -29,6 +29,49 @@ def test_2_2_a_page_names_its_feed(t):
     same(len(s.at("/at.xml")), 1, "it was fetched once")
 
 
+def test_2_2_a_header_names_the_feed(t):
+    s, c = Site(t), person(t.srv)
+    kind = 'rel="alternate"; type="application/rss+xml"; title="a, b; c"'
+    s.put("/page", b"<p>no feed is named in here</p>", HTML, Link=f"</wp-json/>; rel=x, <feeds/1.xml>; {kind}")
+    s.put("/feeds/1.xml", rss(1, "One"))
+    same(add(c, s.url("/page"))["feed_url"], s.url("/feeds/1.xml"), "by one header")
+
+    def several(h, r):
+        h.send_response_only(200)
+        for name, value in (("Content-Type", HTML), ("Link", f"</feeds/2.xml>; {kind}"), ("Link", "</x>; rel=shortlink"),
+                            ("Content-Length", "3")):
+            h.send_header(name, value)
+        h.end_headers()
+        h.wfile.write(b"<p>")
+    s.put("/several", several)
+    s.put("/feeds/2.xml", rss(1, "Two"))
+    same(add(c, s.url("/several"))["title"], "Two", "by one of several")
+
+
+def test_2_2_a_page_sends_its_readers_on(t):
+    s, c = Site(t), person(t.srv)
+    meta = '<meta http-equiv="refresh" content="0; url={}">'
+    s.put("/old/", meta.format("../new/").encode(), HTML)
+    s.put("/new/", b"<link rel=alternate type=application/rss+xml href=/f.xml>", HTML)
+    s.put("/f.xml", rss(1, "New"))
+    same(add(c, s.url("/old/"))["feed_url"], s.url("/f.xml"), "the page behind it is looked at")
+    s.put("/moved", meta.format("/g.xml").encode(), HTML)
+    s.put("/g.xml", rss(1, "Feed"))
+    same(add(c, s.url("/moved"))["title"], "Feed", "or the feed itself")
+    s.put("/a", meta.format("/b").encode(), HTML)
+    s.put("/b", meta.format("/a").encode(), HTML)
+    wrong(c.post("/api/feeds", {"url": s.url("/a")}), 422, "FEED_NOT_DETECTED")
+    same((len(s.at("/a")), len(s.at("/b"))), (1, 1), "one step, and no circle")
+    s.put("/in", meta.format("http://10.0.0.1/").encode(), HTML)
+    wrong(c.post("/api/feeds", {"url": s.url("/in")}), 422, "FEED_NOT_DETECTED")
+
+
+def test_2_1_a_feed_behind_a_doctype_of_html(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/odd.xml", b"<!DOCTYPE html>\n" + rss(1, "Odd").split(b"?>", 1)[-1], HTML)
+    same(add(c, s.url("/odd.xml"))["title"], "Odd", "title")
+
+
 def test_2_3_which_of_several(t):
     """Same host before Atom before RSS before the first."""
     s, other, c = Site(t), Site(t, "127.0.0.2"), person(t.srv)

@@ -121,6 +121,11 @@ show_json(const struct discover *d, struct buf *b)
 		buf_json(b, d->icons[i].url);
 		buf_fmt(b, ",\"pixels\":%d}\n", d->icons[i].pixels);
 	}
+	if (d->refresh.n > 0) {
+		buf_addz(b, "{\"refresh\":");
+		buf_json(b, d->refresh);
+		buf_addz(b, "}\n");
+	}
 }
 
 static void
@@ -133,6 +138,8 @@ show_text(const struct discover *d, struct buf *b)
 	for (size_t i = 0; i < d->n_icons; i++)
 		buf_fmt(b, "icon\t%d\t%.*s\n", d->icons[i].pixels,
 		    STR_ARG(d->icons[i].url));
+	if (d->refresh.n > 0)
+		buf_fmt(b, "refresh\t%.*s\n", STR_ARG(d->refresh));
 }
 
 int
@@ -140,11 +147,12 @@ verb_feed_discover(struct cli *c, struct err *e)
 {
 	struct buf in CLEANUP(buf_done) = BUF(DISCOVER_IN_MAX);
 	struct buf out CLEANUP(buf_done) = BUF(4 * MIB);
+	struct feed_from from = {str_of(c->args.operands[0]),
+	    text_arg(c, "content-type"), text_arg(c, "link")};
 	struct discover d UNINIT;
 
 	TRY(cli_input(c->args.operands[1], &in, e));
-	TRY(discover(c->arena, buf_str(&in), str_of(c->args.operands[0]),
-	    text_arg(c, "content-type"), &d, e));
+	TRY(discover(c->arena, buf_str(&in), &from, &d, e));
 	if (d.is_feed)
 		(void)fprintf(c->out, "the page is a feed itself\n");
 	if (args_flag(&c->args, "json"))

@@ -101,6 +101,20 @@ follow_header(struct str head, const char *name)
 	return found;
 }
 
+void
+follow_headers(struct str head, const char *name, struct buf *to)
+{
+	while (head.n > 0) {
+		struct str line = str_cut(&head, '\n'), value = line;
+
+		if (!str_has(line, ':') ||
+		    !str_eq_nocase(str_cut(&value, ':'), str_of(name)))
+			continue;
+		buf_addz(to, to->n > 0 ? ", " : "");
+		buf_add(to, str_trim(value));
+	}
+}
+
 /* ---- one host at a time ---- */
 
 static bool

@@ -80,6 +80,8 @@ bool follow_free_host(const struct follows *fs, struct str url);
 
 /* The value of the last header of that name, trimmed; .p NULL: there is none. */
 struct str follow_header(struct str head, const char *name);
+/* All of that name, with commas between them. */
+void follow_headers(struct str head, const char *name, struct buf *to);
 
 /*
  * `ref` as a Location means it, seen from `base`, into ret; 0 when it leads to

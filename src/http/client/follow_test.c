@@ -61,6 +61,7 @@ test_resolve_long(void **)
 static void
 test_header(void **)
 {
+	struct buf all = BUF(KIB);
 	struct str head =
 	    STR("HTTP/1.1 200 OK\r\nETag: \"a:b\"\r\netag:  x \r\n"
 		"Empty:\r\nBroken\r\n\r\n");
@@ -70,6 +71,12 @@ test_header(void **)
 	assert_null(follow_header(head, "Broken").p);
 	assert_null(follow_header(head, "Location").p);
 	assert_null(follow_header(STR_EMPTY, "x").p);
+	follow_headers(head, "ETAG", &all);
+	assert_str(buf_str(&all), "\"a:b\", x");
+	buf_clear(&all);
+	follow_headers(head, "location", &all);
+	assert_int_equal(all.n, 0);
+	buf_done(&all);
 }
 
 int

@@ -218,9 +218,13 @@ read_page(struct reg *g, const struct follow_answer *a, struct discover **ret,
     struct err *e)
 {
 	struct str type = follow_header(a->last.head, "content-type");
+	struct buf links CLEANUP(buf_done) = BUF(DISCOVER_LINKS_MAX);
 	struct feed_from from = {
 	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
 
+	follow_headers(a->last.head, "link", &links);
+	if (!links.failed && str_utf8_bad(buf_str(&links)) == links.n)
+		from.links = buf_str(&links);
 	return caged_page(g->f->caged, g->arena, a->last.body, &from, ret, e);
 }
 
@@ -242,6 +246,12 @@ look_at_page(
 	if (g->r->look && g->page->n_feeds > 0) {
 		tell_found(g, g->page->feeds, g->page->n_feeds);
 		return;
+	}
+	/* One page that sends its readers on is followed. */
+	if (g->page->n_feeds == 0 && g->page->refresh.n > 0 && !g->sent_on) {
+		g->sent_on = true;
+		if (ask_feed(g, g->page->refresh))
+			return;
 	}
 	g->step = NAMED;
 	g->tried = 0;

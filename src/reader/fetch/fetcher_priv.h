@@ -183,6 +183,7 @@ struct reg {
 	size_t n_urls, tried, icons_tried;
 	struct discover *page; /* NULL: none was seen */
 	struct str page_url, asked;
+	bool sent_on;   /* a refresh was followed */
 	struct err why; /* what to say when nothing is found */
 	int http_status;
 
