@@ -92,6 +92,22 @@ percented(struct maker *m, struct str s, struct str *ret)
 	return maker_done(m, &b, ret);
 }
 
+/* ce-*: one for each attribute that the event came with besides. */
+static void
+extension_headers(
+    struct maker *m, struct request *r, const struct preset_header *h)
+{
+	for (const struct json *j = NULL;
+	     m->rc == OK && (j = maker_extension(m, j));) {
+		struct str value = j->type == JSON_STRING ? j->text : j->raw;
+		struct str name = arena_fmt(m->a, "%.*s%.*s",
+		    (int)h->name.n - 1, h->name.p, STR_ARG(j->key));
+
+		if (!h->percent || percented(m, value, &value))
+			add_header(m, r, name, value, h->secret);
+	}
+}
+
 static void
 preset_headers(struct maker *m, struct request *r)
 {
@@ -101,10 +117,12 @@ preset_headers(struct maker *m, struct request *r)
 		const struct preset_header *h = &p->headers[i];
 		struct str value = STR_EMPTY;
 
-		if (maker_has(m->s, h->when) &&
-		    maker_render(m, &h->value,
-			h->secret ? VARS_SECRET : VARS_HEADER, &value) &&
-		    (!h->percent || percented(m, value, &value)))
+		if (str_ends(h->name, STR("*")))
+			extension_headers(m, r, h);
+		else if (maker_has(m->s, h->when) &&
+			 maker_render(m, &h->value,
+			     h->secret ? VARS_SECRET : VARS_HEADER, &value) &&
+			 (!h->percent || percented(m, value, &value)))
 			add_header(m, r, h->name, value, h->secret);
 	}
 }

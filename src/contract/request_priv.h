@@ -33,6 +33,8 @@ bool maker_done(struct maker *m, struct buf *b, struct str *ret);
 /* False: it has no value here, or m->rc is a failure. */
 bool maker_value(struct maker *m, enum var var, struct str *ret);
 bool maker_has(const struct sub_conf *s, enum var var); /* for `when` */
+/* The attribute behind `last` that a CloudEvent came with; NULL: no more. */
+const struct json *maker_extension(struct maker *m, const struct json *last);
 /* The text, in the arena, as its place wants it; false when a header lacks a
  * value, or as above. */
 bool maker_render(struct maker *m, const struct vars *v, enum vars_place place,

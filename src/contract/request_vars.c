@@ -161,10 +161,72 @@ source(struct maker *m, struct str *ret)
 	struct buf b = BUF(4 * KIB);
 	struct str service;
 
-	if (!pointed(m, "/producer/service", &service))
+	if (pointed(m, "/cloudEvent/source", ret))
+		return true;
+	if (m->rc < 0 || !pointed(m, "/producer/service", &service))
 		return false;
 	buf_addc(&b, '/');
 	percent_add(&b, service);
+	return maker_done(m, &b, ret);
+}
+
+/* Of a CloudEvent as it came; else the event's own. */
+static bool
+ce_id(struct maker *m, struct str *ret)
+{
+	return pointed(m, "/cloudEvent/id", ret) ||
+	       (m->rc == OK && of_uuid(m, m->ev->event_id, ret));
+}
+
+static bool
+ce_subject(struct maker *m, struct str *ret)
+{
+	if (pointed(m, "/cloudEvent/subject", ret))
+		return true;
+	if (m->rc < 0 || pointed(m, "/cloudEvent/partitionkey", ret))
+		return false;
+	*ret = m->ev->key;
+	return true;
+}
+
+static bool
+ce_correlation(struct maker *m, struct str *ret)
+{
+	return pointed(m, "/cloudEvent/correlationid", ret) ||
+	       (m->rc == OK && pointed(m, "/correlationId", ret));
+}
+
+const struct json *
+maker_extension(struct maker *m, const struct json *last)
+{
+	static const char *const OWN[] = {
+	    "id", "source", "subject", "correlationid"};
+	const struct json *tree = last ? NULL : tree_of(m);
+	const struct json *all = tree ? json_get(tree, "cloudEvent") : NULL;
+	const struct json *j = json_is(all, JSON_OBJECT) ? all->child : NULL;
+
+	for (j = last ? last->next : j; j; j = j->next) {
+		bool own = j->type >= JSON_ARRAY;
+
+		for (size_t i = 0; i < COUNT_OF(OWN); i++)
+			own = own || str_eq(j->key, str_of(OWN[i]));
+		if (!own)
+			return j;
+	}
+	return NULL;
+}
+
+static bool
+extensions(struct maker *m, struct str *ret)
+{
+	struct buf b = BUF(REQUEST_BODY_MAX);
+
+	for (const struct json *j = NULL; (j = maker_extension(m, j));) {
+		buf_addc(&b, ',');
+		buf_json(&b, j->key);
+		buf_addc(&b, ':');
+		buf_add(&b, j->raw);
+	}
 	return maker_done(m, &b, ret);
 }
 
@@ -326,6 +388,10 @@ static const struct field {
     [VAR_TYPE_NAME] = {.of = MADE, .make = type_name},
     [VAR_OCCURRED_AT] = {.of = MADE, .make = occurred_at},
     [VAR_SOURCE] = {.of = MADE, .make = source},
+    [VAR_CE_ID] = {.of = MADE, .make = ce_id},
+    [VAR_CE_SUBJECT] = {.of = MADE, .make = ce_subject},
+    [VAR_CE_CORRELATION_ID] = {.of = MADE, .make = ce_correlation},
+    [VAR_EXTENSIONS] = {.of = MADE, .make = extensions},
     [VAR_ACCOUNT] = {.of = MADE, .make = account},
     [VAR_OTP] = {.of = MADE, .make = otp},
     [VAR_PAYLOAD_MEMBERS] = {.of = MADE, .make = payload_members},
@@ -413,8 +479,9 @@ static bool
 is_raw_json(enum var v)
 {
 	return v == VAR_ENVELOPE || v == VAR_PAYLOAD ||
-	       v == VAR_PAYLOAD_MEMBERS || v == VAR_WEBHOOK_CONFIG ||
-	       v == VAR_SEQ || v == VAR_SCHEMA_VERSION || v == VAR_ATTEMPT ||
+	       v == VAR_PAYLOAD_MEMBERS || v == VAR_EXTENSIONS ||
+	       v == VAR_WEBHOOK_CONFIG || v == VAR_SEQ ||
+	       v == VAR_SCHEMA_VERSION || v == VAR_ATTEMPT ||
 	       v == VAR_TIMESTAMP || v == VAR_TIMESTAMP_MS;
 }
 

@@ -134,8 +134,10 @@ spoil(const struct event_type *t, const struct json *payload,
 		assert_non_null(j); /* the examples hold all fields */
 		(void)snprintf(here, sizeof(here), "%s/%s", at, f->name);
 		try(t, payload, j, NULL, f->optional ? NULL : here);
+		try(t, payload, j, "null", f->optional ? NULL : here);
 		for (size_t i = 0; i < COUNT_OF(WRONG); i++) {
-			if (WRONG[i].type != f->type)
+			if (WRONG[i].type != f->type ||
+			    (f->optional && strcmp(WRONG[i].by, "null") == 0))
 				continue;
 			(void)snprintf(
 			    below, sizeof(below), "%s%s", here, WRONG[i].below);

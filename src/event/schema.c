@@ -146,6 +146,8 @@ check_fields(const struct field *fields, const struct json *obj,
 		struct path here = {at, str_of(f->name)};
 		const struct json *j = json_get(obj, f->name);
 
+		if (f->optional && json_is(j, JSON_NULL))
+			continue; /* as if it were absent */
 		if (j)
 			TRY(check_value(f, j, &here, e));
 		else if (!f->optional)

@@ -7,8 +7,8 @@
  * drift apart. Tables are constant; nothing here allocates.
  *
  * Members that the table does not name are always fine: a producer may know
- * more than we do. A field that is there has its type; null is no substitute
- * for leaving it out.
+ * more than we do. A field that is there has its type; null is the same
+ * as leaving it out where that is allowed.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 """CloudEvents in: structured, batched, binary; and what one Hikyaku sends, another takes."""
 import json
+import urllib.parse
 
 import receiver
 from hk import TENANT, check, envelope, new_id, same
@@ -89,6 +90,49 @@ def test_binary(t):
     c.post("/v1/events", b"[1]", binary()).want(422, says="object")
     c.post("/v1/events", b"{", binary()).want(400)
     c.post("/v1/events", b"<a/>", {**binary(), "Content-Type": "text/xml"}).want(415)
+
+
+def test_binary_without_a_type(t):
+    """Content-Type may be absent: the headers say what it is. Else it may not."""
+    c = t.srv.client()
+    h = {**binary(), "Content-Type": None}
+    c.post("/v1/events", b'{"a":1}', h).want(202)
+    same(get(c, h["ce-id"])["payload"], {"a": 1}, "its data")
+    c.post("/v1/events", b'{"a":1}', {"Content-Type": None}).want(415)
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def test_survives_the_way_through(t):
+    """Source, id and extensions of others arrive as they came, in both modes."""
+    c, r = t.srv.client(), Receiver(t)
+    for preset in ("cloudevents", "cloudevents-binary"):
+        type = "through." + preset
+        c.post("/v1/subscriptions", {"name": preset, "url": r.url("/" + preset), "preset": preset,
+                                     "types": [type]}).want(201)
+        evs = [ce(type=type, id="A-é \"1\" " + new_id(), source="https://shop.example/a?b=%20c",
+                  traceparent=TRACE, tracestate="k=1", n=5, partitionkey="p/1", subject="s 1",
+                  correlationid="req 7", dataschema="urn:x"),
+               ce(type=type, id=new_id().upper(), source="urn:shop:é", traceparent=TRACE),
+               ce(type=type, id=new_id(), source="/shop/a", partitionkey="k")]
+        evs[2].pop("subject", None)
+        for ev in evs:
+            c.post("/v1/events", ev, ONE).want(202)
+        r.wait_for(3, "/" + preset)
+        seen = {}
+        for q in r.at("/" + preset):
+            a = q.json if preset == "cloudevents" else {
+                k[3:].lower(): urllib.parse.unquote(v) for k, v in q.headers.items() if k.lower().startswith("ce-")}
+            seen[a["id"]] = a
+        for ev in evs:
+            a = seen[ev["id"]]
+            for name in ("source", "subject", "traceparent", "tracestate", "partitionkey", "correlationid",
+                         "dataschema", "n"):
+                if name in ev:
+                    same(str(a.get(name)), str(ev[name]), name)
+                elif name != "correlationid":
+                    same(a.get(name), None, name + " that was not there")
 
 
 def test_tenants(t):

@@ -2,6 +2,7 @@
 
 #include "event/envelope.h"
 #include "event/limits.h"
+#include "http/percent.h"
 #include "seal/digest.h"
 
 /* What an envelope is made of; all other attributes are extensions. */
@@ -48,6 +49,7 @@ struct reader {
 	struct buf *more;       /* members of `cloudEvent` */
 	struct str data;        /* JSON of an object */
 	char eventid[UUID_LEN + 1];
+	bool foreign; /* its id is none of ours */
 };
 
 static int
@@ -191,13 +193,14 @@ write_id(struct reader *c, struct buf *b)
 {
 	struct uuid u;
 
-	if (uuid_parse(c->v[ID], &u)) {
-		uuid_format(u, c->eventid);
-	} else {
+	c->foreign = !uuid_parse(c->v[ID], &u);
+	if (c->foreign)
 		derive("cloudevent", c->v[SOURCE], c->v[ID], c->eventid);
+	else
+		uuid_format(u, c->eventid);
+	/* Also one in capitals: it goes out as it came. */
+	if (!str_eq(c->v[ID], str_of(c->eventid)))
 		keep_text(c, STR("id"), c->v[ID]);
-		keep_text(c, STR("source"), c->v[SOURCE]);
-	}
 	put_z(b, "eventId", c->eventid);
 }
 
@@ -269,10 +272,11 @@ unpercent(struct arena *a, struct str s)
 
 /* "/core" is how our presets write the service core. */
 static int
-write_producer(const struct reader *c, struct buf *b)
+write_producer(struct reader *c, struct buf *b)
 {
 	struct str source = c->v[SOURCE], service = source;
 	struct str rest = str_from(source, 1);
+	struct buf again CLEANUP(buf_done) = BUF(3 * source.n + 1);
 
 	if (source.p[0] == '/' && rest.n > 0 && !str_has(rest, '/')) {
 		service = unpercent(c->a, rest);
@@ -282,6 +286,10 @@ write_producer(const struct reader *c, struct buf *b)
 			return wrong_at(
 			    c, SOURCE, "must be UTF-8, once decoded");
 	}
+	buf_addc(&again, '/');
+	percent_add(&again, service);
+	if (c->foreign || !str_eq(source, buf_str(&again)))
+		keep_text(c, STR("source"), source);
 	put_open(b, "producer", '{');
 	put_text(b, "service", service);
 	put_text(b, "instanceId",
@@ -312,8 +320,11 @@ write_sequence(struct reader *c, struct buf *b)
 {
 	struct str key = c->v[PARTITIONKEY];
 
-	if (key.n > 0 && c->v[SUBJECT].n > 0 && !str_eq(key, c->v[SUBJECT]))
-		keep_text(c, STR("subject"), c->v[SUBJECT]);
+	if (key.n > 0) {
+		keep_text(c, str_of(NAMES[PARTITIONKEY]), key);
+		if (c->v[SUBJECT].n > 0)
+			keep_text(c, str_of(NAMES[SUBJECT]), c->v[SUBJECT]);
+	}
 	if (key.n == 0)
 		key = c->v[SUBJECT];
 	if (key.n == 0)

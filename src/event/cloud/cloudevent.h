@@ -22,9 +22,10 @@
  *   datacontenttype  must be JSON
  *   data_base64      is refused: a payload is an object
  *
- * What has no place in an envelope is kept in its member `cloudEvent`: the id
- * and source, when the id is none of ours; a correlationid that is no UUID; the
- * subject beside a partitionkey; dataschema and all other extensions.
+ * What has no place in an envelope is kept in its member `cloudEvent`: an id
+ * and a source that the envelope does not give back letter by letter; a
+ * correlationid that is no UUID; partitionkey, and the subject beside it;
+ * dataschema and all other extensions. Our presets send all of it as it came.
  *
  * BINARY MODE. Attributes are headers ce-*, whose values are unquoted and
  * percent-decoded once (HTTP binding, 3.1.3.2); the body is data.

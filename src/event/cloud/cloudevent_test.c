@@ -90,9 +90,12 @@ test_structured(void **)
 	    /* The key, and the subject beside it. */
 	    {"{" FULL ",\"subject\":\"s\",\"partitionkey\":\"k\"}",
 		OUT("1", "", "core", "cloudevents", "", "\"k\"",
-		    "\"cloudEvent\":{\"subject\":\"s\"},", "{}")},
+		    "\"cloudEvent\":{\"partitionkey\":\"k\",\"subject\":\"s\"},",
+		    "{}")},
 	    {"{" FULL ",\"subject\":\"k\",\"partitionkey\":\"k\"}",
-		OUT("1", "", "core", "cloudevents", "", "\"k\"", "", "{}")},
+		OUT("1", "", "core", "cloudevents", "", "\"k\"",
+		    "\"cloudEvent\":{\"partitionkey\":\"k\",\"subject\":\"k\"},",
+		    "{}")},
 	    /* What is not known is kept as it is; null is absent. */
 	    {"{" FULL ",\"dataschema\":\"urn:x\",\"n\":1,\"t\":true,\"z\":null,"
 	     "\"traceparent\":\"00-\\u00e9\"}",
@@ -112,12 +115,14 @@ test_structured(void **)
 		    "", "{}")},
 	    {"{" HEAD ",\"type\":\"a.b\",\"tenantid\":\"" TENANT
 	     "\",\"source\":\"/a/b%20\"}",
-		OUT("1", "", "/a/b%20", "cloudevents", "", "\"" EVENT "\"", "",
-		    "{}")},
+		OUT("1", "", "/a/b%20", "cloudevents", "", "\"" EVENT "\"",
+		    "\"cloudEvent\":{\"source\":\"/a/b%20\"},", "{}")},
 	    {"{" HEAD ",\"type\":\"a.b\",\"tenantid\":\"" TENANT
 	     "\",\"source\":\"https://x.example\"}",
 		OUT("1", "", "https://x.example", "cloudevents", "",
-		    "\"" EVENT "\"", "", "{}")},
+		    "\"" EVENT "\"",
+		    "\"cloudEvent\":{\"source\":\"https://x.example\"},",
+		    "{}")},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(T); i++) {

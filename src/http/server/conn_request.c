@@ -187,7 +187,11 @@ check_body(struct conn *c)
 	if (c->body_known > c->body_max)
 		return err_set(
 		    e, ERR_LIMIT, "the body is over %zu bytes", c->body_max);
-	if (takes_type(types, c->in.content_type))
+	/* A CloudEvent whose headers say what it is need not say it again. */
+	if (takes_type(types, c->in.content_type) ||
+	    (c->in.content_type.n == 0 &&
+		takes_type(types, STR("application/cloudevents+json")) &&
+		req_header(&c->r, "ce-specversion").n > 0))
 		return OK;
 	conn_early(
 	    c, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE");
