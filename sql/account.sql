@@ -159,3 +159,14 @@ SELECT u.id, CAST(:kind AS BIGINT), t.at + :spent, t.at FROM users u,
 ON CONFLICT (user_id, kind) DO UPDATE SET told_at = excluded.told_at, full_at =
        CASE WHEN rate.full_at > excluded.told_at THEN rate.full_at ELSE excluded.told_at END + :spent
 RETURNING full_at - told_at;
+
+-- name: people_list
+-- args: id int, name text, most int
+-- rows: id int, login text, account text?, role text?, theme text?
+-- All people, or the one that has this id or this account.
+SELECT u.id, coalesce(a.name, nullif(u.email, ''), u.name), a.name, a.role, t.theme
+  FROM users u
+  LEFT JOIN identities i ON i.user_id = u.id AND i.provider = 'local'
+  LEFT JOIN account a ON a.name = i.provider_user_id
+  LEFT JOIN user_settings t ON t.user_id = u.id
+ WHERE (:id = 0 OR u.id = :id) AND (:name = '' OR a.name = :name) ORDER BY 2, 1 LIMIT :most;

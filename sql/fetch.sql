@@ -4,14 +4,19 @@
 -- args: now int, until int, by bytes, most int
 -- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?, hubs int, begun_by bytes?
 -- Those that are due, for whoever asks first: a feed is somebody's until its
--- lease ends.
+-- lease ends. Not what all who have it paused; without validators what one of
+-- them wants so.
 UPDATE feed SET claimed_by = :by, claimed_until = :until
  WHERE id IN (SELECT id FROM feed WHERE fetch_status = 'active' AND subscribers > 0
                  AND next_fetch_at <= :now AND claimed_until < :now
+                 AND EXISTS (SELECT 1 FROM feed_subscription s WHERE s.feed_id = feed.id AND s.paused = 0)
                ORDER BY next_fetch_at LIMIT :most
 --postgres:               FOR UPDATE SKIP LOCKED
              )
-RETURNING id, uid, feed_url, title, site_url, etag, last_modified, body_hash, consecutive_errors, parse_errors,
+RETURNING id, uid, feed_url, title, site_url,
+ CASE WHEN EXISTS (SELECT 1 FROM feed_subscription s WHERE s.feed_id = feed.id AND s.uncached = 1) THEN NULL ELSE etag END,
+ CASE WHEN EXISTS (SELECT 1 FROM feed_subscription s WHERE s.feed_id = feed.id AND s.uncached = 1) THEN NULL ELSE last_modified END,
+ body_hash, consecutive_errors, parse_errors,
  (SELECT MIN(s.fetch_interval_minutes) FROM feed_subscription s WHERE s.feed_id = feed.id),
  (SELECT COUNT(*) FROM feed_hub h WHERE h.feed_id = feed.id AND h.state = 'verified' AND h.lease_until > :now
      AND h.pushed_at IS NOT NULL), begun_by;

@@ -101,6 +101,7 @@ is_free(const struct route *r)
 	    {GET, "/miniflux/v1/feeds/{id}/icon"},
 	    {GET, "/miniflux/v1/icons/{id}"},
 	    {PUT, "/miniflux/v1/entries"},
+	    {GET, "/miniflux/v1/entries/ids"},
 	    {GET, "/reader/api/0/stream/items/ids"},
 	    {POST, "/reader/api/0/edit-tag"},
 	};

@@ -53,7 +53,8 @@ static const char *const FILL[] = {
     " fetched_at, created_at, updated_at, content_hash, state_hash, title,"
     " guid_or_id, same_as) SELECT @u(g), g % 100 + 1, g * 7, 0, g, g, g, @u(g),"
     " @u(g), 'title', 'g' || g, @u(g) FROM @n(200000)",
-    "INSERT INTO item_state SELECT 1, id, feed_id, 1, 0, 1 FROM feed_item"
+    "INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred,"
+    " updated_at) SELECT 1, id, feed_id, 1, 0, 1 FROM feed_item"
     " WHERE id % 2 = 0",
     "UPDATE item_state SET is_starred = 1 WHERE item_id % 1000 = 0",
     NULL,

@@ -23,6 +23,7 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 	    .title = sync_keep(s, r->title),
 	    .category = r->category_id ? r->category_id : SYNC_NO_CATEGORY,
 	    .category_title = sync_keep(s, r->category),
+	    .category_hidden = r->category_hidden != 0,
 	    .stopped = !str_eq(r->status, STR("active")),
 	    .errors = r->errors,
 	    .error = sync_keep(s, r->error),
@@ -33,6 +34,9 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 	    .unread = r->items > r->read ? r->items - r->read : 0,
 	    .newest_us = r->newest,
 	    .created_us = r->created_at,
+	    .hidden = r->hidden != 0,
+	    .paused = r->paused != 0,
+	    .uncached = r->uncached != 0,
 	};
 }
 
@@ -91,7 +95,8 @@ sync_categories(
 	       TRY(sql_sync_categories_next(rows, &row, e)))
 		list.v[list.n++] = (struct sync_category){.id = row.id,
 		    .uid = uuid_of(row.uid),
-		    .title = sync_keep(s, row.title)};
+		    .title = sync_keep(s, row.title),
+		    .hidden = row.hidden != 0};
 	*ret = list;
 	return OK;
 }
@@ -154,6 +159,8 @@ asked(const struct sync *s, const struct sync_filter *f,
 	    .is_read = f->read,
 	    .is_starred = f->starred,
 	    .search = search,
+	    .visible = f->visible,
+	    .flushed = f->flushed_us,
 	    .most = f->most < SYNC_IDS_MAX ? (int64_t)f->most : SYNC_IDS_MAX,
 	    .skip = (int64_t)f->skip};
 	return OK;
@@ -240,6 +247,7 @@ read_item(const struct sync *s, const struct sql_sync_items_row *r)
 	    .author = sync_keep(s, r->author),
 	    .categories = sync_keep(s, r->categories),
 	    .enclosures = sync_keep(s, r->enclosures),
+	    .played = sync_keep(s, r->played),
 	    .html = sync_keep(s, html),
 	};
 }
@@ -326,6 +334,54 @@ sync_turn_star(
 	if (TRY(sql_sync_star_turn(
 		s->db, e, .user = s->user, .item = item, .now = now_us)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such article");
+	return OK;
+}
+
+int
+sync_play(const struct sync *s, int64_t item, struct str played, int64_t now_us,
+    struct err *e)
+{
+	if (TRY(sql_sync_play(s->db, e, .user = s->user, .item = item,
+		.played = played, .now = now_us)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such article");
+	return OK;
+}
+
+int
+sync_set_options(const struct sync *s, int64_t feed,
+    const struct sync_options *o, int64_t now_us, struct err *e)
+{
+	if (TRY(sql_sync_options(s->db, e, .user = s->user, .feed = feed,
+		.hidden = o->hidden, .paused = o->paused,
+		.uncached = o->uncached, .now = now_us)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such feed");
+	return OK;
+}
+
+int
+sync_hide_category(const struct sync *s, int64_t category, bool hidden,
+    int64_t now_us, struct err *e)
+{
+	if (TRY(sql_sync_hide_category(s->db, e, .user = s->user,
+		.category = category, .hidden = hidden, .now = now_us)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such category");
+	return OK;
+}
+
+int
+sync_flush(const struct sync *s, int64_t now_us, struct err *e)
+{
+	TRY(sql_sync_flush(s->db, e, .user = s->user, .now = now_us));
+	return OK;
+}
+
+int
+sync_flushed(const struct sync *s, int64_t *ret, struct err *e)
+{
+	struct sql_sync_flushed_row row = {.at = 0};
+
+	TRY(sql_sync_flushed_one(s->db, &row, e, .user = s->user));
+	*ret = row.at;
 	return OK;
 }
 

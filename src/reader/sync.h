@@ -40,7 +40,9 @@ struct sync_feed {
 	struct str url, site, title;
 	int64_t category; /* SYNC_NO_CATEGORY: none, and category_title empty */
 	struct str category_title;
+	bool category_hidden;
 	bool stopped, icon;
+	bool hidden, paused, uncached; /* struct sync_options */
 	int64_t errors, unread, items;
 	struct str error;
 	int64_t last_fetch_us, next_fetch_us, newest_us, created_us; /* 0: no */
@@ -55,6 +57,7 @@ struct sync_category {
 	int64_t id;
 	struct uuid uid;
 	struct str title;
+	bool hidden;
 };
 
 struct sync_categories {
@@ -72,7 +75,9 @@ struct sync_filter {
 	int64_t crawled_since_us, crawled_until_us;  /* when we got it */
 	int64_t changed_after_us, changed_before_us; /* it, or its state */
 	int read, starred;
-	struct str search; /* as it was typed: doc/terms.h */
+	bool visible;       /* nothing that is hidden */
+	int64_t flushed_us; /* nor what was read until then and has no star */
+	struct str search;  /* as it was typed: doc/terms.h */
 	enum sync_order order;
 	size_t most, skip; /* most <= SYNC_IDS_MAX */
 };
@@ -95,6 +100,7 @@ struct sync_item {
 	struct str link, title, author; /* empty: none */
 	struct str categories;          /* a JSON array, or empty */
 	struct str enclosures;          /* the same, of {url, type, length} */
+	struct str played;              /* the same, of seconds of each */
 	struct str html;                /* content, or the summary: clean */
 };
 
@@ -139,6 +145,24 @@ int sync_set(const struct sync *s, const struct sync_ids *ids,
 /* ERR_ABSENT */
 int sync_turn_star(const struct sync *s, int64_t item, int64_t now_us,
     struct err *e) MUST_CHECK;
+/* How far its files were played: sync_item.played. ERR_ABSENT */
+int sync_play(const struct sync *s, int64_t item, struct str played,
+    int64_t now_us, struct err *e) MUST_CHECK;
+/* What a person wants of a feed; what is negative stays as it is. */
+struct sync_options {
+	int hidden;   /* left out where all feeds are shown at once */
+	int paused;   /* not fetched, when all who have it want so */
+	int uncached; /* fetched without validators */
+};
+#define SYNC_OPTIONS_NONE ((struct sync_options){-1, -1, -1})
+/* ERR_ABSENT */
+int sync_set_options(const struct sync *s, int64_t feed,
+    const struct sync_options *o, int64_t now_us, struct err *e) MUST_CHECK;
+int sync_hide_category(const struct sync *s, int64_t category, bool hidden,
+    int64_t now_us, struct err *e) MUST_CHECK;
+/* Empties the history: sync_filter.flushed_us; 0 when it never was. */
+int sync_flush(const struct sync *s, int64_t now_us, struct err *e) MUST_CHECK;
+int sync_flushed(const struct sync *s, int64_t *ret, struct err *e) MUST_CHECK;
 /* To be fetched now, unless it was within a minute; feed 0: all. */
 int sync_fetch_soon(const struct sync *s, int64_t feed, int64_t now_us,
     struct err *e) MUST_CHECK;

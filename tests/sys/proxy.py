@@ -1,6 +1,7 @@
 """proxy - an HTTP proxy that only connects, for the system tests.
 
   p = Proxy(t)         listens on 127.0.0.1; ends with the test
+  p = Proxy(t, {"example.org:443": ("127.0.0.1", port)})   where names are
   p.url                what webhook.proxy names
   p.asked              the targets of all CONNECTs so far, as "host:port"
   p.sent               (monotonic seconds, bytes) of what went to the targets
@@ -13,7 +14,8 @@ import time
 
 
 class Proxy:
-    def __init__(self, t):
+    def __init__(self, t, names=None):
+        self.names = names or {}
         self.asked, self.sent, self.open = [], [], []
         self.sock = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.url = f"http://127.0.0.1:{self.sock.getsockname()[1]}"
@@ -46,7 +48,7 @@ class Proxy:
             head += got
         verb, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         self.asked.append(target)
-        host, port = target.rsplit(":", 1)
+        host, port = self.names.get(target) or target.rsplit(":", 1)
         try:
             if verb != "CONNECT" or not host.startswith("127."):
                 raise OSError("refused")

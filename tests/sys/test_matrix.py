@@ -22,7 +22,7 @@ APPS = ("FOR_MINIFLUX", "FOR_APPS")
 # These would end the person or the session of whoever is let in.
 # What a route takes that has such a path, or ends so; others take a title.
 BODIES = {"/state": {"is_read": True}, "/read": {}, "/settings": {"fetch_interval_minutes": 60},
-          "/api/feeds/{id}": {"private": True}}
+          "/api/feeds/{id}": {"private": True}, "/miniflux/v1/enclosures/{id}": {"media_progression": 1}}
 DEADLY = {"/api/users/me", "/auth/logout"}
 
 
@@ -258,7 +258,8 @@ def owned(t, srv):
             "/api/users/me/identities/": w.api.get("/api/users/me/identities").json["identities"][0]["id"],
             "/api/users/me/tokens/": w.api.get("/api/users/me/tokens").json["tokens"][0]["id"],
             "/miniflux/v1/feeds/": w.alpha, "/miniflux/v1/icons/": w.alpha,
-            "/miniflux/v1/entries/": page[0]["id"],
+            "/miniflux/v1/entries/": page[0]["id"], "/miniflux/v1/enclosures/": page[0]["id"] * 64,
+            "/miniflux/v1/api-keys/": w.mf.get("/miniflux/v1/api-keys").want(200).json[0]["id"],
             "/miniflux/v1/categories/": w.mf.get("/miniflux/v1/categories").want(200).json[-1]["id"],
             "/miniflux/v1/users/": w.mf.get("/miniflux/v1/me").want(200).json["id"],
         }

@@ -17,7 +17,7 @@ class App:
 
 def test_who(t):
     w = World(t.srv, t)
-    for path in ("/fever/", "/fever"):
+    for path in ("/fever/", "/fever", "/api/fever.php", "/api/fever.php/"):
         got = App(w, path=path).ask()
         same((got["api_version"], got["auth"]), (3, 1), "known")
         check(got["last_refreshed_on_time"] > 0, "refreshed", got)

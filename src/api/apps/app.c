@@ -42,6 +42,25 @@ app_numbers(const struct form *f, const struct app_number *table, void *to,
 	return OK;
 }
 
+int
+app_bool(const struct form *f, const char *name, int *ret, struct err *e)
+{
+	static const char *const WORDS[][6] = {
+	    {"0", "f", "F", "FALSE", "false", "False"},
+	    {"1", "t", "T", "TRUE", "true", "True"}};
+	struct str v = form_get(f, name);
+
+	if (!form_has(f, name))
+		return OK;
+	for (int is = 0; is < 2; is++)
+		for (size_t i = 0; i < COUNT_OF(WORDS[is]); i++)
+			if (str_eq(v, str_of(WORDS[is][i]))) {
+				*ret = is;
+				return OK;
+			}
+	return err_set(e, ERR_INVALID, "%s must be true or false", name);
+}
+
 /* ---- files beside an article ---- */
 
 const struct json *

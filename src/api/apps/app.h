@@ -5,7 +5,7 @@
  *   /api/opml              a list of subscriptions, in and out opml.c
  *   /miniflux/v1/…         the Miniflux REST API              miniflux*.c
  *   /reader/api/0/…        the Google Reader API              greader*.c
- *   /fever/?api            Fever                              fever.c
+ *   /fever/?api            Fever, also at /api/fever.php      fever.c
  *
  * The three are spelling around reader/sync.h. They answer as apps expect of
  * the originals, also where the rest of this API would be stricter: parameters
@@ -52,6 +52,11 @@ struct app_number {
 /* Absent ones leave their field as it is. */
 int app_numbers(const struct form *f, const struct app_number *table, void *to,
     struct err *e) MUST_CHECK;
+
+/* As Go reads a bool: 1, t, T, TRUE, true, True, and so on for false. Absent
+ * leaves *ret. ERR_INVALID */
+int app_bool(
+    const struct form *f, const char *name, int *ret, struct err *e) MUST_CHECK;
 
 /* A file beside an article: each of the list, which may be NULL. */
 struct app_file {

@@ -1,8 +1,9 @@
 #include "api/apps/miniflux.h"
 
+#include <sys/utsname.h>
+
 #include "api/api.h"
 #include "feed/discover.h"
-#include "reader/category.h"
 #include "reader/subscription.h"
 
 /* ---- what its files share ---- */
@@ -16,9 +17,8 @@ miniflux_body(struct req *r, struct json **ret, struct err *e)
 	return OK;
 }
 
-/* Without blanks around; empty: there is none. */
-static struct str
-text_of(const struct json *body, const char *name)
+struct str
+miniflux_text(const struct json *body, const char *name)
 {
 	return str_trim(json_text(body, name));
 }
@@ -39,21 +39,95 @@ miniflux_time(struct buf *b, const char *name, int64_t us)
 	buf_addc(b, '"');
 }
 
-/* Without its closing brace. */
-static void
-open_category(
-    struct buf *b, const char *name, int64_t user, int64_t id, struct str title)
+void
+miniflux_open_category(struct buf *b, const char *name, int64_t user,
+    const struct sync_category *c)
 {
 	put_open(b, name, '{');
-	put_int(b, "id", id);
+	put_int(b, "id", c->id);
 	put_int(b, "user_id", user);
-	put_text(b, "title", title.n > 0 ? title : STR("All"));
-	put_bool(b, "hide_globally", false);
+	put_text(b, "title", c->title.n > 0 ? c->title : STR("All"));
+	put_bool(b, "hide_globally", c->hidden);
 }
+
+/* ---- members with one value ---- */
+
+void
+miniflux_put_fixed(struct buf *b, const struct miniflux_fixed *table)
+{
+	for (; table->name; table++)
+		put_raw(b, table->name, str_of(table->json));
+}
+
+int
+miniflux_check_fixed(
+    const struct json *body, const struct miniflux_fixed *table, struct err *e)
+{
+	for (; table->name; table++) {
+		const struct json *v = json_get(body, table->name);
+		char at[JSON_POINTER_MAX + 1] = "";
+
+		if (!v || json_is(v, JSON_NULL) ||
+		    str_eq(v->raw, str_of(table->json)))
+			continue;
+		json_point(at, str_of(table->name));
+		return json_wrong(
+		    e, at, "can only be %s here: %s", table->json, table->why);
+	}
+	return OK;
+}
+
+int
+miniflux_bool(
+    const struct json *body, const char *name, int *ret, struct err *e)
+{
+	const struct json *v = json_get(body, name);
+	char at[JSON_POINTER_MAX + 1] = "";
+
+	if (!v || json_is(v, JSON_NULL))
+		return OK;
+	json_point(at, str_of(name));
+	if (!json_is_bool(v))
+		return json_wrong(e, at, "must be true or false");
+	*ret = json_is(v, JSON_TRUE);
+	return OK;
+}
+
+#define RULES  "an article is shown as its feed has it"
+#define ASKING "all feeds are asked for in the same way"
+
+/* Options of a feed that are as they are. */
+static const struct miniflux_fixed FEED[] = {
+    {"scraper_rules", "\"\"", RULES},
+    {"rewrite_rules", "\"\"", RULES},
+    {"urlrewrite_rules", "\"\"", RULES},
+    {"blocklist_rules", "\"\"", RULES},
+    {"keeplist_rules", "\"\"", RULES},
+    {"block_filter_entry_rules", "\"\"", RULES},
+    {"keep_filter_entry_rules", "\"\"", RULES},
+    {"crawler", "false", RULES},
+    {"ignore_entry_updates", "false", RULES},
+    {"description", "\"\"", "feeds have a title alone"},
+    {"no_media_player", "false", "there is no player"},
+    {"user_agent", "\"\"", ASKING},
+    {"cookie", "\"\"", ASKING},
+    {"username", "\"\"", ASKING},
+    {"password", "\"\"", ASKING},
+    {"disable_http2", "false", ASKING},
+    {"fetch_via_proxy", "false", "webhook.proxy is the operator's"},
+    {"proxy_url", "\"\"", "webhook.proxy is the operator's"},
+    {"allow_self_signed_certificates", "false",
+	"webhook.tls.ca is the operator's"},
+    {NULL},
+};
 
 void
 miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
 {
+	struct sync_category c = {.id = f->category,
+	    .title = f->category_title,
+	    .hidden = f->category_hidden};
+
 	put_open(b, NULL, '{');
 	put_int(b, "id", f->id);
 	put_int(b, "user_id", user);
@@ -65,13 +139,11 @@ miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
 	buf_addz(b, ",\"etag_header\":\"\",\"last_modified_header\":\"\"");
 	put_text(b, "parsing_error_message", f->error);
 	put_int(b, "parsing_error_count", f->errors);
-	buf_addz(b, ",\"scraper_rules\":\"\",\"rewrite_rules\":\"\","
-		    "\"blocklist_rules\":\"\",\"keeplist_rules\":\"\","
-		    "\"user_agent\":\"\",\"username\":\"\",\"password\":\"\","
-		    "\"crawler\":false,\"ignore_http_cache\":false,"
-		    "\"fetch_via_proxy\":false,\"hide_globally\":false");
-	put_bool(b, "disabled", f->stopped);
-	open_category(b, "category", user, f->category, f->category_title);
+	miniflux_put_fixed(b, FEED);
+	put_bool(b, "ignore_http_cache", f->uncached);
+	put_bool(b, "hide_globally", f->hidden);
+	put_bool(b, "disabled", f->stopped || f->paused);
+	miniflux_open_category(b, "category", user, &c);
 	put_close(b, '}');
 	if (f->icon) {
 		put_open(b, "icon", '{');
@@ -87,16 +159,24 @@ miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
 /* ---- the server ---- */
 
 /* Which Miniflux we answer like; apps look at it to know what there is. */
-#define LIKE_VERSION "2.1.0"
+#define LIKE_VERSION "2.3.2"
 
 int
 api_mf_version(struct req *r, struct db *db, struct err *e)
 {
+	struct utsname here = {.machine = ""};
+
 	(void)db, (void)e;
-	buf_addz(&r->out, "{\"version\":\"" LIKE_VERSION
-			  "\",\"commit\":\"hikyaku\",\"build_date\":\"\","
-			  "\"go_version\":\"\",\"compiler\":\"\","
-			  "\"arch\":\"\",\"os\":\"linux\"}");
+	(void)uname(&here);
+	put_open(&r->out, NULL, '{');
+	put_z(&r->out, "version", LIKE_VERSION);
+	put_z(&r->out, "commit", "hikyaku");
+	put_z(&r->out, "build_date", "unknown");
+	put_z(&r->out, "go_version", "none");
+	put_z(&r->out, "compiler", "cc");
+	put_z(&r->out, "arch", here.machine);
+	put_z(&r->out, "os", "linux");
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -107,6 +187,14 @@ api_mf_version_text(struct req *r, struct db *db, struct err *e)
 	r->content_type = "text/plain";
 	buf_addz(&r->out, LIKE_VERSION);
 	return OK;
+}
+
+/* For who opens the address in a browser, and for who looks for feeds there. */
+int
+api_mf_home(struct req *r, struct db *db, struct err *e)
+{
+	(void)db, (void)e;
+	return app_text(r, "The Miniflux API: for apps, below v1.\n");
 }
 
 int
@@ -123,23 +211,6 @@ api_mf_integrations(struct req *r, struct db *db, struct err *e)
 {
 	(void)db, (void)e;
 	buf_addz(&r->out, "{\"has_integrations\":false}");
-	return OK;
-}
-
-int
-api_mf_me(struct req *r, struct db *db, struct err *e)
-{
-	(void)db, (void)e;
-	put_open(&r->out, NULL, '{');
-	put_int(&r->out, "id", r->who.user);
-	put_z(&r->out, "username", r->who.name);
-	buf_addz(&r->out,
-	    ",\"is_admin\":false,\"theme\":\"system_serif\","
-	    "\"language\":\"en_US\",\"timezone\":\"UTC\","
-	    "\"entry_sorting_direction\":\"desc\","
-	    "\"entry_sorting_order\":\"published_at\","
-	    "\"entries_per_page\":100,\"keyboard_shortcuts\":true,"
-	    "\"show_reading_time\":true,\"display_mode\":\"standalone\"}");
 	return OK;
 }
 
@@ -251,205 +322,166 @@ api_mf_refresh(struct req *r, struct db *db, struct err *e)
 	return miniflux_nothing(r);
 }
 
-struct feed_change {
+/* ---- adding and changing a feed ---- */
+
+/* feed comes first: it is r->ctx for app.c, all of it for us. */
+struct feed_edit {
+	struct app_feed feed;
 	struct str url, title; /* empty: not given, as is category 0 */
+	struct str site;       /* the same; it is what the feed says */
 	int64_t category;
+	struct sync_options options;
 };
 
 static int
-read_change(struct req *r, struct feed_change *ret, struct err *e)
+read_edit(struct req *r, struct feed_edit **ret, struct err *e)
 {
+	struct feed_edit *d = arena_alloc(r->arena, sizeof(*d));
 	const struct json *v;
 	struct json *j;
 
+	*d = (struct feed_edit){.options = SYNC_OPTIONS_NONE};
 	TRY(miniflux_body(r, &j, e));
-	ret->url = text_of(j, "feed_url");
-	ret->title = text_of(j, "title");
+	d->url = miniflux_text(j, "feed_url");
+	d->title = miniflux_text(j, "title");
+	d->site = miniflux_text(j, "site_url");
 	v = json_get(j, "category_id");
 	if (v && !json_is(v, JSON_NULL) &&
-	    (!json_int(v, &ret->category) || ret->category < 0))
+	    (!json_int(v, &d->category) || d->category < 0))
 		return err_set(e, ERR_SYNTAX, "category_id must be an id");
+	TRY(miniflux_bool(j, "hide_globally", &d->options.hidden, e));
+	TRY(miniflux_bool(j, "disabled", &d->options.paused, e));
+	TRY(miniflux_bool(j, "ignore_http_cache", &d->options.uncached, e));
+	TRY(miniflux_check_fixed(j, FEED, e));
+	r->ctx = *ret = d;
 	return OK;
 }
 
-/* Its category, or none; its title; or nothing at all. */
+/* The category that it names, when it is none of "All". */
 static int
-change_feed(struct req *r, struct db *db, struct uuid sub,
-    const struct feed_change *c, struct err *e)
+edit_category(
+    struct req *r, struct db *db, struct sync_category *ret, struct err *e)
 {
-	struct subscription_patch p = {.set_title = c->title.n > 0,
-	    .title = c->title,
-	    .set_category = c->category != 0,
-	    .has_category = c->category && c->category != SYNC_NO_CATEGORY};
-	struct sync_category to;
+	const struct feed_edit *d = r->ctx;
+	int rc;
 
-	if (p.has_category) {
-		TRY(sync_category(APP_SYNC(r, db), c->category, &to, e));
-		p.category = to.uid;
-	}
-	if (!p.set_title && !p.set_category)
+	if (!d->category || d->category == SYNC_NO_CATEGORY)
 		return OK;
-	return subscription_patch(db, r->who.user, sub, &p, clock_now_us(), e);
+	rc = sync_category(APP_SYNC(r, db), d->category, ret, e);
+	return rc == ERR_ABSENT
+		   ? json_wrong(e, "/category_id", "is no category of yours")
+		   : rc;
 }
 
-/* On the commit thread: the feed is there. */
+/* On the commit thread: d->feed.reg.feed becomes what was asked for. */
 static int
-added(struct req *r, struct db *db, struct err *e)
+apply_edit(struct req *r, struct db *db, struct err *e)
 {
-	const struct app_feed *a = r->ctx;
-	struct feed_change c = {.category = a->category};
+	const struct feed_edit *d = r->ctx;
+	const struct sync *who = APP_SYNC(r, db);
+	int64_t feed = d->feed.reg.feed, now_us = clock_now_us();
+	struct sync_category to = {.id = 0};
+	struct subscription_patch p = {.set_title = d->title.n > 0,
+	    .title = d->title,
+	    .set_category = d->category != 0};
 	struct sync_feed f;
 
-	TRY(sync_feed(APP_SYNC(r, db), a->reg.feed, &f, e));
-	TRY(change_feed(r, db, f.sub, &c, e));
-	buf_fmt(&r->out, "{\"feed_id\":%lld}", (long long)f.id);
+	TRY(sync_feed(who, feed, &f, e));
+	TRY(edit_category(r, db, &to, e));
+	p.has_category = to.id != 0;
+	p.category = to.uid;
+	if (p.set_title || p.set_category)
+		TRY(subscription_patch(db, who->user, f.sub, &p, now_us, e));
+	TRY(sync_set_options(who, feed, &d->options, now_us, e));
+	if (d->options.paused == 0 && f.stopped)
+		TRY(subscription_resume(db, who->user, f.sub, now_us, e));
+	return OK;
+}
+
+static int
+edit_added(struct req *r, struct db *db, struct err *e)
+{
+	const struct feed_edit *d = r->ctx;
+
+	TRY(apply_edit(r, db, e));
+	buf_fmt(&r->out, "{\"feed_id\":%lld}", (long long)d->feed.reg.feed);
 	r->status = 201;
 	return OK;
+}
+
+static int
+edit_done(struct req *r, struct db *db, struct err *e)
+{
+	const struct feed_edit *d = r->ctx;
+	struct sync_feed f;
+
+	TRY(apply_edit(r, db, e));
+	TRY(sync_feed(APP_SYNC(r, db), d->feed.reg.feed, &f, e));
+	miniflux_feed(&r->out, r->who.user, &f);
+	r->status = 201;
+	return OK;
+}
+
+/* Both on a read thread: is all there that it names? */
+static int
+look_at_new(struct req *r, struct db *db, struct err *e)
+{
+	struct sync_category c;
+
+	return edit_category(r, db, &c, e);
+}
+
+static int
+look_at_edit(struct req *r, struct db *db, struct err *e)
+{
+	struct feed_edit *d = r->ctx;
+	struct sync_feed f;
+
+	TRY(find_feed(r, db, &f, e));
+	TRY(look_at_new(r, db, e));
+	if (d->site.n > 0 && !str_eq(d->site, f.site.n > 0 ? f.site : f.url))
+		return json_wrong(e, "/site_url", "is what the feed says");
+	d->feed.reg.feed = f.id;
+	if (d->url.n > 0 && !str_eq(d->url, f.url)) {
+		d->feed.reg.url = d->url;
+		d->feed.reg.instead = f.id;
+	}
+	return OK;
+}
+
+static int
+go_on_edit(struct req *r, struct err *e)
+{
+	struct feed_edit *d = r->ctx;
+
+	r->then = NULL;
+	return d->feed.reg.url.n > 0 ? app_feed_add(r, &d->feed, e)
+				     : api_write(r, edit_done, e);
 }
 
 int
 api_mf_feed_post(struct req *r, struct db *, struct err *e)
 {
-	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
-	struct feed_change c = {.category = 0};
+	struct feed_edit *d;
 
-	TRY(read_change(r, &c, e));
-	if (c.url.n == 0)
+	TRY(read_edit(r, &d, e));
+	if (d->url.n == 0)
 		return err_set(e, ERR_SYNTAX, "feed_url is needed");
-	a->reg.url = c.url;
-	a->category = c.category;
-	a->finish = added;
-	return app_feed_add(r, a, e);
+	d->feed.reg.url = d->url;
+	d->feed.finish = edit_added;
+	api_then(r, go_on_edit);
+	return api_read(r, look_at_new, e);
 }
 
 int
-api_mf_feed_put(struct req *r, struct db *db, struct err *e)
+api_mf_feed_put(struct req *r, struct db *, struct err *e)
 {
-	struct sync_feed f;
+	struct feed_edit *d;
 
-	if (!db) {
-		r->ctx = arena_alloc(r->arena, sizeof(struct feed_change));
-		TRY(read_change(r, r->ctx, e));
-		return api_write(r, api_mf_feed_put, e);
-	}
-	TRY(find_feed(r, db, &f, e));
-	TRY(change_feed(r, db, f.sub, r->ctx, e));
-	r->status = 201;
-	return api_mf_feed(r, db, e);
-}
-
-/* ---- categories ---- */
-
-static void
-put_category(
-    struct req *r, const struct sync_feeds *of, int64_t id, struct str title)
-{
-	int64_t unread = 0, count = 0;
-
-	open_category(&r->out, NULL, r->who.user, id, title);
-	for (size_t i = 0; of && i < of->n; i++)
-		if (of->v[i].category == id) {
-			unread += of->v[i].unread;
-			count++;
-		}
-	if (of) {
-		put_int(&r->out, "feed_count", count);
-		put_int(&r->out, "total_unread", unread);
-	}
-	put_close(&r->out, '}');
-}
-
-int
-api_mf_categories(struct req *r, struct db *db, struct err *e)
-{
-	struct form form = {r->query, r->n_query};
-	bool counted = str_eq(form_get(&form, "counts"), STR("true"));
-	struct sync_categories list;
-	struct sync_feeds feed;
-
-	TRY(sync_categories(APP_SYNC(r, db), &list, e));
-	if (counted)
-		TRY(sync_feeds(APP_SYNC(r, db), &feed, e));
-	put_open(&r->out, NULL, '[');
-	put_category(r, counted ? &feed : NULL, SYNC_NO_CATEGORY, STR_EMPTY);
-	for (size_t i = 0; i < list.n; i++)
-		put_category(
-		    r, counted ? &feed : NULL, list.v[i].id, list.v[i].title);
-	put_close(&r->out, ']');
-	return OK;
-}
-
-static int
-show_category(struct req *r, struct db *db, struct uuid uid, struct err *e)
-{
-	struct sync_categories list;
-
-	TRY(sync_categories(APP_SYNC(r, db), &list, e));
-	for (size_t i = 0; i < list.n; i++)
-		if (uuid_eq(list.v[i].uid, uid))
-			put_category(r, NULL, list.v[i].id, list.v[i].title);
-	r->status = 201;
-	return OK;
-}
-
-/* Its title is r->ctx then. */
-static int
-with_title(struct req *r, handler_fn fn, struct err *e)
-{
-	struct str *title = arena_alloc(r->arena, sizeof(*title));
-	struct json *j;
-
-	TRY(miniflux_body(r, &j, e));
-	*title = text_of(j, "title");
-	if (title->n == 0)
-		return err_set(e, ERR_SYNTAX, "title is needed");
-	r->ctx = title;
-	return api_write(r, fn, e);
-}
-
-int
-api_mf_category_post(struct req *r, struct db *db, struct err *e)
-{
-	const struct str *title = r->ctx;
-	struct uuid uid;
-
-	if (!db)
-		return with_title(r, api_mf_category_post, e);
-	TRY(category_add(db, r->who.user, *title, clock_now_us(), &uid, e));
-	return show_category(r, db, uid, e);
-}
-
-static int
-find_category(
-    struct req *r, struct db *db, struct sync_category *ret, struct err *e)
-{
-	int64_t id;
-
-	TRY(app_id(r, 0, &id, e));
-	return sync_category(APP_SYNC(r, db), id, ret, e);
-}
-
-int
-api_mf_category_put(struct req *r, struct db *db, struct err *e)
-{
-	const struct str *title = r->ctx;
-	struct sync_category c;
-
-	if (!db)
-		return with_title(r, api_mf_category_put, e);
-	TRY(find_category(r, db, &c, e));
-	TRY(category_rename(db, r->who.user, c.uid, *title, clock_now_us(), e));
-	return show_category(r, db, c.uid, e);
-}
-
-int
-api_mf_category_delete(struct req *r, struct db *db, struct err *e)
-{
-	struct sync_category c;
-
-	TRY(find_category(r, db, &c, e));
-	TRY(category_del(db, r->who.user, c.uid, e));
-	return miniflux_nothing(r);
+	TRY(read_edit(r, &d, e));
+	d->feed.finish = edit_done;
+	api_then(r, go_on_edit);
+	return api_read(r, look_at_edit, e);
 }
 
 /* ---- which feeds an address names ---- */

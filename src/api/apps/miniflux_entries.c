@@ -1,6 +1,5 @@
 #include "api/api.h"
 #include "api/apps/miniflux.h"
-#include "feed/limits.h"
 #include "reader/limits.h"
 
 #define ENTRIES_DEFAULT 100
@@ -50,8 +49,9 @@ read_order(const struct req *r, struct sync_filter *f, struct err *e)
 	down = str_eq(direction, STR("desc"));
 	if (!down && !str_eq(direction, STR("asc")))
 		return err_set(e, ERR_INVALID, "direction must be asc or desc");
-	/* All but the id are by date: what is asked for is then all there. */
-	if (str_eq(order, STR("id")))
+	/* Ids grow with the time of their making. All others are by date: what
+	 * is asked for is then all there. */
+	if (str_eq(order, STR("id")) || str_eq(order, STR("created_at")))
 		f->order = down ? SYNC_ID_DOWN : SYNC_ID_UP;
 	else
 		f->order = down ? SYNC_DATE_DOWN : SYNC_DATE_UP;
@@ -61,7 +61,7 @@ read_order(const struct req *r, struct sync_filter *f, struct err *e)
 /* Times are Unix seconds in the query. */
 struct asked {
 	struct sync_filter f;
-	int64_t limit, offset, category;
+	int64_t limit, offset, category, feed;
 };
 
 static int
@@ -72,6 +72,7 @@ read_filter(
 	    {"limit", offsetof(struct asked, limit), INT32_MAX},
 	    {"offset", offsetof(struct asked, offset), INT32_MAX},
 	    {"category_id", offsetof(struct asked, category)},
+	    {"feed_id", offsetof(struct asked, feed)},
 	    {"after_entry_id", offsetof(struct asked, f.after_id)},
 	    {"before_entry_id", offsetof(struct asked, f.before_id)},
 	    {"after", offsetof(struct asked, f.since_us), .seconds = true},
@@ -88,45 +89,27 @@ read_filter(
 	};
 	struct form form = {r->query, r->n_query};
 	struct asked q = {.f = *f, .limit = ENTRIES_DEFAULT};
-	struct str starred = form_get(&form, "starred");
+	int visible = 0;
 
+	if (form_has(&form, "tags"))
+		return err_set(e, ERR_INVALID,
+		    "tags can't be asked for; search finds their words");
 	TRY(read_status(r, &q.f, none, e));
 	TRY(read_order(r, &q.f, e));
 	TRY(app_numbers(&form, NUMBERS, &q, e));
 	if (q.category)
 		q.f.category = q.category;
+	if (q.feed)
+		q.f.feed = q.feed;
 	q.f.most = q.limit == 0 || q.limit > SYNC_PAGE_MAX ? SYNC_PAGE_MAX
 							   : (size_t)q.limit;
 	q.f.skip = (size_t)q.offset;
-	if (form_has(&form, "starred"))
-		q.f.starred =
-		    str_eq(starred, STR("true")) || str_eq(starred, STR("1"));
+	TRY(app_bool(&form, "starred", &q.f.starred, e));
+	TRY(app_bool(&form, "globally_visible", &visible, e));
+	q.f.visible = visible;
 	q.f.search = form_get(&form, "search");
 	*f = q.f;
 	return OK;
-}
-
-static void
-put_files(
-    struct buf *b, struct arena *a, int64_t user, const struct sync_item *it)
-{
-	const struct json *at = app_files(a, it);
-
-	put_open(b, "enclosures", '[');
-	for (int64_t n = 0; at; at = at->next, n++) {
-		struct app_file f = app_file(at);
-
-		put_open(b, NULL, '{');
-		put_int(b, "id", it->id * FEED_ENCLOSURES_MAX + n);
-		put_int(b, "user_id", user);
-		put_int(b, "entry_id", it->id);
-		put_text(b, "url", f.url);
-		put_text(b, "mime_type", f.type);
-		put_int(b, "size", f.length);
-		put_int(b, "media_progression", 0);
-		put_close(b, '}');
-	}
-	put_close(b, ']');
 }
 
 static void
@@ -158,13 +141,36 @@ put_entry(
 	put_bool(b, "starred", it->starred);
 	put_int(b, "reading_time",
 	    (int64_t)((it->html.n + READ_BYTES - 1) / READ_BYTES));
-	put_files(b, r->arena, user, it);
+	miniflux_put_files(r, it);
 	put_raw(b, "tags", it->categories.n > 0 ? it->categories : STR("[]"));
 	if (f) {
 		put_name(b, "feed");
 		miniflux_feed(b, user, f);
 	}
 	put_close(b, '}');
+}
+
+/* The query's own ids must be the person's; what is gone from the history is
+ * not shown. */
+static int
+check_filter(const struct sync *who, const struct sync_feeds *feeds,
+    const struct req *r, struct sync_filter *f, struct err *e)
+{
+	struct form form = {r->query, r->n_query};
+	struct sync_category c;
+	int rc = OK;
+
+	if (form_has(&form, "feed_id") && f->feed &&
+	    !sync_feeds_find(feeds, f->feed))
+		return err_set(e, ERR_INVALID, "feed_id is no feed of yours");
+	if (form_has(&form, "category_id") && f->category &&
+	    f->category != SYNC_NO_CATEGORY)
+		rc = sync_category(who, f->category, &c, e);
+	if (rc == ERR_ABSENT)
+		return err_set(
+		    e, ERR_INVALID, "category_id is no category of yours");
+	TRY(rc);
+	return sync_flushed(who, &f->flushed_us, e);
 }
 
 static int
@@ -179,6 +185,7 @@ entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 
 	TRY(read_filter(r, &f, &none, e));
 	TRY(sync_feeds(who, &feeds, e));
+	TRY(check_filter(who, &feeds, r, &f, e));
 	if (!none) {
 		TRY(sync_count(who, &f, &total, e));
 		TRY(sync_page(who, &f, &items, e));
@@ -188,6 +195,37 @@ entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 	put_open(b, "entries", '[');
 	for (size_t i = 0; i < items.n; i++)
 		put_entry(r, &items.v[i], &feeds);
+	put_close(b, ']');
+	put_close(b, '}');
+	return OK;
+}
+
+/* Ids alone, newest first: up to SYNC_IDS_MAX at once. */
+int
+api_mf_entry_ids(struct req *r, struct db *db, struct err *e)
+{
+	const struct sync *who = APP_SYNC(r, db);
+	struct form form = {r->query, r->n_query};
+	struct sync_filter f = SYNC_ALL;
+	struct sync_ids ids = {0};
+	struct buf *b = &r->out;
+	int64_t total = 0;
+	bool none = false;
+
+	TRY(read_filter(r, &f, &none, e));
+	TRY(sync_flushed(who, &f.flushed_us, e));
+	f.order = SYNC_ID_DOWN;
+	if (!form_has(&form, "limit") || f.most == SYNC_PAGE_MAX)
+		f.most = SYNC_IDS_MAX;
+	if (!none) {
+		TRY(sync_count(who, &f, &total, e));
+		TRY(sync_ids(who, &f, &ids, e));
+	}
+	put_open(b, NULL, '{');
+	put_int(b, "total", total);
+	put_open(b, "entry_ids", '[');
+	for (size_t i = 0; i < ids.n; i++)
+		put_int(b, NULL, ids.v[i].id);
 	put_close(b, ']');
 	put_close(b, '}');
 	return OK;
@@ -219,23 +257,102 @@ api_mf_category_entries(struct req *r, struct db *db, struct err *e)
 	return entries(r, db, f, e);
 }
 
-/* The last param is its id: entries/{id} and feeds/{feed}/entries/{id}. */
+int
+miniflux_item(struct req *r, struct db *db, int64_t item, struct sync_item *ret,
+    struct err *e)
+{
+	struct sync_id id = {item, 0};
+	struct sync_items it;
+
+	TRY(sync_items(APP_SYNC(r, db), &(struct sync_ids){&id, 1}, &it, e));
+	if (it.n == 0)
+		return err_set(e, ERR_ABSENT, "there is no such entry");
+	*ret = it.v[0];
+	return OK;
+}
+
+/* The last param is its id; before it may stand that of its feed or category. */
+static int
+show_entry(struct req *r, struct db *db, bool of_category, struct err *e)
+{
+	size_t last = r->params[1].n > 0 ? 1 : 0;
+	const struct sync_feed *f;
+	struct sync_feeds feeds;
+	struct sync_item it;
+	int64_t of = 0, id;
+
+	TRY(app_id(r, last, &id, e));
+	if (last > 0)
+		TRY(app_id(r, 0, &of, e));
+	TRY(sync_feeds(APP_SYNC(r, db), &feeds, e));
+	TRY(miniflux_item(r, db, id, &it, e));
+	f = sync_feeds_find(&feeds, it.feed);
+	if (of && (!f || of != (of_category ? f->category : f->id)))
+		return err_set(e, ERR_ABSENT, "there is no such entry there");
+	put_entry(r, &it, &feeds);
+	return OK;
+}
+
 int
 api_mf_entry(struct req *r, struct db *db, struct err *e)
 {
-	size_t last = r->params[1].n > 0 ? 1 : 0;
-	const struct sync *who = APP_SYNC(r, db);
-	struct sync_feeds feeds;
-	struct sync_items it;
-	struct sync_id id = {0};
+	return show_entry(r, db, false, e);
+}
 
-	TRY(app_id(r, last, &id.id, e));
-	TRY(sync_feeds(who, &feeds, e));
-	TRY(sync_items(who, &(struct sync_ids){&id, 1}, &it, e));
-	if (it.n == 0)
-		return err_set(e, ERR_ABSENT, "there is no such entry");
-	put_entry(r, it.v, &feeds);
-	return OK;
+int
+api_mf_category_entry(struct req *r, struct db *db, struct err *e)
+{
+	return show_entry(r, db, true, e);
+}
+
+/* ---- what there is none of: said of entries that there are ---- */
+
+static int
+refuse(struct req *r, struct db *db, const char *why, struct err *e)
+{
+	struct sync_item it;
+	int64_t id;
+
+	TRY(app_id(r, 0, &id, e));
+	TRY(miniflux_item(r, db, id, &it, e));
+	return err_set(e, ERR_INVALID, "%s", why);
+}
+
+int
+api_mf_entry_put(struct req *r, struct db *db, struct err *e)
+{
+	return refuse(r, db,
+	    "title and content can't be changed: everybody who has the feed "
+	    "reads the same article",
+	    e);
+}
+
+int
+api_mf_save(struct req *r, struct db *db, struct err *e)
+{
+	return refuse(r, db,
+	    "no third-party service is set up: a star keeps an entry", e);
+}
+
+int
+api_mf_fetch_content(struct req *r, struct db *db, struct err *e)
+{
+	return refuse(r, db,
+	    "pages are not fetched: content is what the feed has, url leads "
+	    "to the rest",
+	    e);
+}
+
+int
+api_mf_feed_import(struct req *r, struct db *db, struct err *e)
+{
+	struct sync_feed f;
+	int64_t id;
+
+	TRY(app_id(r, 0, &id, e));
+	TRY(sync_feed(APP_SYNC(r, db), id, &f, e));
+	return err_set(e, ERR_INVALID,
+	    "entries can't be added by hand: a feed has what its address says");
 }
 
 /* ---- changing ---- */
@@ -311,6 +428,16 @@ api_mf_bookmark(struct req *r, struct db *db, struct err *e)
 	TRY(app_id(r, 0, &id, e));
 	TRY(sync_turn_star(APP_SYNC(r, db), id, clock_now_us(), e));
 	return miniflux_nothing(r);
+}
+
+/* What was read and has no star is shown no more, by these routes. */
+int
+api_mf_flush(struct req *r, struct db *db, struct err *e)
+{
+	TRY(sync_flush(APP_SYNC(r, db), clock_now_us(), e));
+	r->status = 202;
+	buf_addz(&r->out, "{}");
+	return OK;
 }
 
 /* All, or what `find` says; on the http thread. */

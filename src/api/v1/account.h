@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "account/scopes.h"
 #include "api/handlers.h"
 
 /*
@@ -23,3 +24,13 @@
  * answer.
  */
 int api_account_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+
+/* An account to be: its password is checked and hashed, it is written, and
+ * `show` answers on the commit thread, with it as r->ctx. */
+struct account_new {
+	struct str name, password;
+	enum role role;
+	handler_fn show;
+};
+int api_account_add(
+    struct req *r, const struct account_new *n, struct err *e) MUST_CHECK;

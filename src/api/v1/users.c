@@ -32,8 +32,8 @@ api_account_write(struct req *r, handler_fn fn, struct err *e)
 
 /* A user with a new password, on its way through three threads. */
 struct change {
-	struct str name, password, old, role_word;
-	enum role role;
+	struct account_new new; /* first: it is r->ctx for whoever shows it */
+	struct str old, role_word;
 	bool own; /* password: the caller's */
 	char hash[PASSWORD_HASH_SIZE];
 	handler_fn write;
@@ -46,7 +46,7 @@ hash(struct pool_job *job, void *)
 	struct req *r = MAIL_OF(job, struct req, job);
 	struct change *c = r->ctx;
 
-	r->rc = password_hash(c->password, c->hash, &r->err);
+	r->rc = password_hash(c->new.password, c->hash, &r->err);
 	req_wake(r);
 }
 
@@ -63,9 +63,9 @@ static int
 check_new(const struct api *api, const struct change *c, struct err *e)
 {
 	struct password_of of = {
-	    .name = c->name, .url = str_of(api->conf->base_url)};
+	    .name = c->new.name, .url = str_of(api->conf->base_url)};
 
-	return password_check(c->password, &of, "/password", e);
+	return password_check(c->new.password, &of, "/password", e);
 }
 
 static int
@@ -84,14 +84,32 @@ static int
 users_add(struct req *r, struct db *db, struct err *e)
 {
 	struct change *c = r->ctx;
+
+	TRY(accounts_add(db, c->new.name, str_of(c->hash), c->new.role,
+	    api_actor(r), clock_now_us(), e));
+	return c->new.show(r, db, e);
+}
+
+int
+api_account_add(struct req *r, const struct account_new *n, struct err *e)
+{
+	struct change *c = arena_alloc(r->arena, sizeof(*c));
+
+	*c = (struct change){.new = *n, .write = users_add};
+	TRY(check_new(r->app, c, e));
+	return start(r, c, e);
+}
+
+static int
+show_added(struct req *r, struct db *, struct err *)
+{
+	const struct account_new *n = r->ctx;
 	int64_t now_us = clock_now_us();
-	struct account u = {.name = c->name,
-	    .role = c->role,
+	struct account u = {.name = n->name,
+	    .role = n->role,
 	    .created_us = now_us,
 	    .changed_us = now_us};
 
-	TRY(accounts_add(
-	    db, c->name, str_of(c->hash), c->role, api_actor(r), now_us, e));
 	account_json(&u, &r->out);
 	r->status = 201;
 	return OK;
@@ -100,7 +118,7 @@ users_add(struct req *r, struct db *db, struct err *e)
 #define CHANGE(field) offsetof(struct change, field)
 #define PASSWORD                                                               \
 	{                                                                      \
-		"password", MEMBER_STRING, CHANGE(password), 0, INT32_MAX,     \
+		"password", MEMBER_STRING, CHANGE(new.password), 0, INT32_MAX, \
 		    .must = true                                               \
 	}
 
@@ -108,7 +126,8 @@ int
 api_users_post(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {
-	    {"name", MEMBER_STRING, CHANGE(name), 0, INT32_MAX, .must = true},
+	    {"name", MEMBER_STRING, CHANGE(new.name), 0, INT32_MAX,
+		.must = true},
 	    PASSWORD,
 	    {"role", MEMBER_STRING, CHANGE(role_word), 0, INT32_MAX,
 		.about = ROLE_WORDS},
@@ -117,13 +136,12 @@ api_users_post(struct req *r, struct db *, struct err *e)
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
 
 	TRY(api_body(r, BODY, NULL, c, e));
-	TRY(account_check_name(c->name, "/name", e));
-	c->role = c->role_word.p ? role_of(c->role_word) : ROLE_READER;
-	if (c->role == ROLE_NONE)
+	TRY(account_check_name(c->new.name, "/name", e));
+	c->new.role = c->role_word.p ? role_of(c->role_word) : ROLE_READER;
+	if (c->new.role == ROLE_NONE)
 		return json_wrong(e, "/role", "must be " ROLE_WORDS);
-	TRY(check_new(r->app, c, e));
-	c->write = users_add;
-	return start(r, c, e);
+	c->new.show = show_added;
+	return api_account_add(r, &c->new, e);
 }
 
 /* On the commit thread. Who changes his own stays logged in where he is. */
@@ -134,13 +152,13 @@ set(struct req *r, struct db *db, struct err *e)
 	const struct api *api = r->app;
 	unsigned char id[DIGEST_LEN];
 	struct account_password p = {
-	    .name = c->name, .hash = str_of(c->hash), .by = api_actor(r)};
+	    .name = c->new.name, .hash = str_of(c->hash), .by = api_actor(r)};
 
 	if (c->own && api_own_session(r, id))
 		p.keep = (struct str){(const char *)id, sizeof(id)};
 	TRY(accounts_password(db, &p, clock_now_us(), e));
 	/* Should the commit fail, whoever changes it knew the old one. */
-	accounts_first_forget(api->conf->data, c->name);
+	accounts_first_forget(api->conf->data, c->new.name);
 	return api_gone(r);
 }
 
@@ -162,7 +180,7 @@ read_password(struct req *r, struct change *c, struct err *e)
 	};
 
 	TRY(api_body(r, BODY, NULL, c, e));
-	c->name = r->params[0];
+	c->new.name = r->params[0];
 	c->own = is_own(r);
 	c->write = set;
 	if (c->own && !c->old.p)
@@ -213,7 +231,7 @@ api_users_password(struct req *r, struct db *, struct err *e)
 	if (!c.own)
 		return start_set(r, e);
 	r->then = old_checked;
-	rc = auth_check(api->auth, r, c.name, c.old, e);
+	rc = auth_check(api->auth, r, c.new.name, c.old, e);
 	return rc == OK ? start_set(r, e) : wrong_old(rc, e);
 }
 
