@@ -40,8 +40,3 @@ SELECT (SELECT min(seq) FROM delivery WHERE sub = :sub AND rep = 0),
 -- What became of one that the engine no longer has.
 SELECT (SELECT count(*) FROM attempt WHERE seq = :seq AND sub = :sub AND rep = :rep AND verdict = 0),
        (SELECT count(*) FROM dead WHERE sub = :sub AND seq = :seq AND rep = :rep AND state = 0);
-
--- name: deliver_node
--- rows: name text
--- The node that delivers, as it calls itself.
-SELECT n.name FROM grp g JOIN node n ON n.id = g.owner WHERE g.g = 0;

@@ -63,6 +63,42 @@ DELETE FROM node WHERE id = :id;
 -- Of nodes that ended without saying so, long ago.
 DELETE FROM node WHERE lease_until < :before AND id NOT IN (SELECT owner FROM grp);
 
+-- name: errand_add
+-- args: asker text, question text, now int, wait_us int
+-- rows: id int
+INSERT INTO errand (asker, question, until_at) VALUES (:asker, :question,
+--sqlite: :now
+--postgres: CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END
+       + :wait_us) RETURNING id;
+
+-- name: errand_todo
+-- args: after int, now int, most int
+-- rows: id int, question text
+SELECT id, question FROM errand WHERE id > :after AND answer IS NULL AND until_at >
+--sqlite: :now
+--postgres: CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END
+ ORDER BY id LIMIT :most;
+
+-- name: errand_answers
+-- args: asker text
+-- rows: id int, answer text
+SELECT id, answer FROM errand WHERE asker = :asker AND answer IS NOT NULL;
+
+-- name: errand_answer
+-- args: id int, answer text
+UPDATE errand SET answer = :answer WHERE id = :id;
+
+-- name: errand_drop
+-- args: id int
+DELETE FROM errand WHERE id = :id;
+
+-- name: errand_sweep
+-- args: now int, late_us int
+DELETE FROM errand WHERE until_at + :late_us <
+--sqlite: :now
+--postgres: CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END
+;
+
 -- name: grp_lock
 -- rows: one int
 -- Those who would take the groups go one after the other: who waits for a row
@@ -268,6 +304,12 @@ SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status
 -- rows: sub int, okey int, rep int, pos int, until_seq int, rate int, stopped int, types text?, exclusive int
 SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, coalesce(p.exclusive, 0)
   FROM reader r LEFT JOIN replay p ON p.sub = r.sub AND p.rep = r.rep AND r.rep > 0 ORDER BY r.sub, r.okey, r.rep;
+
+-- name: load_replays
+-- args: sub int
+-- rows: as load_readers
+SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, p.rate, CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, p.exclusive
+  FROM reader r JOIN replay p ON p.sub = r.sub AND p.rep = r.rep WHERE r.sub = :sub AND r.rep > 0 ORDER BY r.rep;
 
 -- name: load_settled
 -- args: cursor int

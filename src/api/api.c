@@ -5,6 +5,7 @@
 #include "account/lockout.h"
 #include "account/rates.h"
 #include "account/scopes.h"
+#include "api/hand.h"
 #include "api/handlers.h"
 #include "api/people/people.h"
 #include "api/people/person.h"
@@ -17,6 +18,7 @@
 #include "event/envelope.h"
 #include "http/server/reply.h"
 #include "loop/pool.h"
+#include "sql.h"
 #include "store/store.h"
 
 /* Seed 004. */
@@ -218,11 +220,25 @@ api_ask(struct req *r, struct deliver_ask *q, struct err *e)
 		r->then = api_said;
 	q->done = asked;
 	q->arg = r;
-	if (api->deliver && deliver_post(api->deliver, q))
+	if (hand_post(api, q))
 		return REQ_WAIT;
-	(void)err_set(e, ERR_AWAY, "this server does not deliver now");
+	(void)err_set(e, ERR_AWAY,
+	    "no server delivers: webhook.enabled or server.roles switch it off");
 	e->retry_after_s = 1;
 	return ERR_AWAY;
+}
+
+int
+api_behind(
+    const struct req *r, struct db *db, struct deliver_ask *q, struct err *e)
+{
+	const struct api *api = r->app;
+	struct sql_log_last_row row;
+
+	if (api->errands && TRY(sql_log_last_one(db, &row, e)) > 0 &&
+	    row.seq > q->behind)
+		q->behind = row.seq;
+	return OK;
 }
 
 int

@@ -31,6 +31,7 @@ struct conf;
 struct deliver;
 struct deliver_ask;
 struct envelope_opts;
+struct errands;
 struct fetcher;
 struct guard;
 struct keyring;
@@ -61,6 +62,7 @@ struct api {
 	struct resealer *resealer; /* after a rotation */
 	struct alerts *alerts;     /* NULL: nobody looks */
 	struct deliver *deliver;   /* NULL: this server does not deliver */
+	struct errands *errands;   /* NULL: no other node has the store */
 	struct fetcher *fetcher;   /* adds feeds; NULL in some tests */
 	const char *fault;         /* for tests: doc/caged.h; or NULL */
 	const struct guard *guard;
@@ -111,8 +113,12 @@ int api_read(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 /* A job of the caller's making; its ctx and done are set here: fn gets r. */
 int api_append(struct req *r, struct append_job *job, struct err *e) MUST_CHECK;
-/* The engine, as soon as it knows all that was committed. */
+/* The engine, as soon as it knows all that was committed; another node's when it
+ * is that which delivers (hand.h). */
 int api_ask(struct req *r, struct deliver_ask *q, struct err *e) MUST_CHECK;
+/* From a handler with a db, before: what other nodes have committed counts too. */
+int api_behind(const struct req *r, struct db *db, struct deliver_ask *q,
+    struct err *e) MUST_CHECK;
 /* The same; `then` goes on also when it failed, or nobody could be asked. */
 int api_ask_anyway(struct req *r, struct deliver_ask *q,
     int (*then)(struct req *r, struct err *e), struct err *e) MUST_CHECK;

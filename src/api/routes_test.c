@@ -140,7 +140,7 @@ test_limits(void **)
 	assert_int_equal(events, 1);
 	/* /api/feeds, and what else adds some: two lists, two apps */
 	assert_int_equal(feeds, 5);
-	assert_int_equal(n_free, 6);
+	assert_int_equal(n_free, 7);
 }
 
 int

@@ -94,6 +94,152 @@ def test_one_delivers(t):
     a.start()
 
 
+def dead_letters(node, n):
+    return until(lambda: (lambda d: d if len(d) == n else None)(
+        node.client().get("/v1/dead-letters").want(200).json["data"]), f"{n} dead letters")
+
+
+def every_call(p, at, path):
+    """What only the engine can do, asked of the node `at`."""
+    c, begin = at.client(), hk.now()
+    s = subscribe(at, p.r.url(path), types=[path[1:] + ".*"], retry={"count": 0})
+    sub = "/v1/subscriptions/" + s["id"]
+    test = c.post(sub + "/test").want(200).json
+    same((test["success"], test["statusCode"]), (True, 200), "a test of one made a moment ago")
+    p.r.answer(path, 500, times=5)
+    c.publish([envelope(type=path[1:] + ".x", payload={}) for _ in range(5)]).want(200)
+    dead = dead_letters(at, 5)
+    c.post(f"/v1/dead-letters/{dead[0]['id']}/requeue").want(202)
+    c.post(f"/v1/dead-letters/{dead[1]['id']}/skip", {"reason": "no"}).want(200)
+    c.post(f"/v1/deliveries/{dead[2]['id']}/retry").want(202)
+    c.post(f"/v1/dead-letters/{dead[3]['id']}/requeue", {"payload": {"edited": True}}).want(202)
+    p.r.wait_for(1 + 5 + 3, path)
+    got = c.post("/v1/dead-letters/requeue", {"filter": {}}).want(200).json
+    same((got["requeued"], got["failed"]), (1, 0), "all that are left")
+    p.r.wait_for(1 + 5 + 4, path)
+    # A delivery that succeeded, again: by its event.
+    again = c.get("/v1/deliveries", subscription=s["id"], status="SUCCESS").want(200).json["data"][0]
+    c.post(f"/v1/deliveries/{again['id']}/retry").want(202)
+    p.r.wait_for(1 + 5 + 5, path)
+    for more in ({}, {"exclusive": True}):
+        n = p.r.count(path)
+        x = c.post("/v1/replays", {"subscription": s["id"], "since": begin, **more}).want(202).json
+        until(lambda: c.get("/v1/replays/" + x["id"]).want(200).json["state"] == "done", "a replay")
+        check(p.r.count(path) >= n + 5, "it was sent", p.r.count(path), n)
+    c.post(sub + "/disable").want(200)
+    c.publish(envelope(type=path[1:] + ".x", payload={})).want(202)
+    c.post(sub + "/enable", {"from": "now"}).want(200)
+    c.delete(sub).want(204)
+
+
+def work(at, name):
+    c = at.client()
+    c("PUT", "/v1/consumers/" + name, {"types": [name + ".*"]}).want(201)
+    events = f"/v1/consumers/{name}/events"
+    same(c.get(events).want(200).json["data"], [], "nothing yet")
+    want = [envelope(type=name + ".x", payload={"n": i}) for i in range(3)]
+    c.publish(want).want(200)
+    got = []
+    while len(got) < 3:
+        got += c.get(events, wait=15).want(200).json["data"]
+    same([(g["eventId"], g["payload"]) for g in got], [(e["eventId"], e["payload"]) for e in want], "fetched")
+    for verb, more, say in (("ack", {}, "acked"), ("nack", {"dead": True, "reason": "bad"}, "dead"),
+                            ("extend", {"seconds": 60}, "extended")):
+        cursor = got.pop(0)["cursor"]
+        said = c.post(f"/v1/consumers/{name}/{verb}", {"cursors": [cursor, "x"], **more}).want(200).json
+        same([x["status"] for x in said["results"]], [say, "invalid"], verb)
+    dead = c.get("/v1/dead-letters").want(200).json["data"]
+    same([d["error"] for d in dead], ["bad"], "why") if "error" in dead[0] else None
+    c.delete("/v1/consumers/" + name).want(204)
+
+
+def test_any_node_takes_any_call(t):
+    p = Pair(t)
+    owner, other = p.nodes
+    check(p.owns(owner) and not p.owns(other), "one delivers")
+    every_call(p, other, "/far")
+    every_call(p, owner, "/near")
+    work(other, "far")
+    same(p.owners(), 1, "one owner")
+    until(lambda: hk.psql(p.url, "SELECT count(*) FROM errand") == "0", "no errand is left behind")
+
+
+def test_a_node_that_never_delivers(t):
+    p = Pair(t)
+    p.nodes[1].stop()
+    api = t.server(url=p.url, SERVER_ROLES="api", WEBHOOK_ENCRYPTION_KEY_FILE=t.path("seal.key"))
+    api.admin_key = p.nodes[0].admin_key
+    every_call(p, api, "/api")
+    work(api, "api")
+
+
+def test_changed_here_asked_there(t):
+    """A change at one node counts for what is asked of the other right behind it."""
+    p = Pair(t)
+    owner, other = p.nodes
+    for i in range(5):
+        for a, b in ((owner, other), (other, owner)):
+            path = f"/c{i}{p.nodes.index(a)}"
+            s = subscribe(a, p.r.url(path))
+            url = f"/v1/subscriptions/{s['id']}"
+            same(b.client().post(url + "/test").want(200).json["success"], True, "made there")
+            a.client()("PATCH", url, {"url": p.r.url(path + "x")}).want(200)
+            same(b.client().post(url + "/test").want(200).json["success"], True, "changed there")
+            same((p.r.count(path), p.r.count(path + "x")), (1, 1), "where the change says")
+            a.client()("PUT", "/v1/consumers/" + path[1:], {}).want(201)
+            b.client().get(f"/v1/consumers/{path[1:]}/events").want(200)
+            a.client().delete(url).want(204)
+
+
+def test_killed_with_an_errand(t):
+    """kill -9 of the owner in the middle: the next one does it, or the answer says what is known."""
+    p = Pair(t)
+    owner, other = p.nodes
+    s = subscribe(other, p.r.url("/e"), types=["e.*"], retry={"count": 0})
+    p.r.answer("/e", 500, times=3)
+    want = p.publish(other, 3, type="e.x", payload={})
+    dead = dead_letters(other, 3)
+    p.r.clear()
+    owner.proc.send_signal(signal.SIGSTOP)
+    got = []
+
+    def ask(d):
+        c = hk.Client(other, "Bearer " + other.admin_key, timeout=60)
+        got.append(c.post(f"/v1/dead-letters/{d['id']}/requeue"))
+        c.close()
+    threads = [threading.Thread(target=ask, args=(d,)) for d in dead]
+    for x in threads:
+        x.start()
+    until(lambda: hk.psql(p.url, "SELECT count(*) FROM errand") == "3", "they wait")
+    owner.kill9()
+    for x in threads:
+        x.join(60 * hk.SLOW)
+    check(len(got) == 3 and all(g.status == 202 for g in got), "the one that took over did it", got)
+    check(p.owns(other), "it delivers")
+    until(lambda: set(arrived(p.r, "/e")) == set(want), "all arrive", 20)
+    until(lambda: hk.psql(p.url, "SELECT count(*) FROM errand") == "0", "no errand is left behind")
+    same(other.client().get("/v1/dead-letters").want(200).json["data"], [], "none is left dead")
+
+
+def test_nobody_delivers(t):
+    """Within its bound the answer says so, and nothing is done later in silence."""
+    p = Pair(t)
+    for n in p.nodes:
+        n.stop()
+    api = t.server(url=p.url, SERVER_ROLES="api", WEBHOOK_ENCRYPTION_KEY_FILE=t.path("seal.key"))
+    api.admin_key = p.nodes[0].admin_key
+    s = subscribe(api, p.r.url("/n"))
+    c = api.client(timeout=90)
+    c("PUT", "/v1/consumers/none", {}).want(201)
+    a = c.get("/v1/consumers/none/events").want(503, says="no server that delivers")
+    check(a.headers["Retry-After"], "when to come again", dict(a.headers))
+    same(hk.psql(p.url, "SELECT count(*) FROM errand"), "0", "the errand is gone")
+    # A replay needs nobody to be awake.
+    x = c.post("/v1/replays", {"subscription": s["id"], "since": "2020-01-01T00:00:00Z"}).want(202).json
+    p.nodes[0].start()
+    until(lambda: c.get("/v1/replays/" + x["id"]).want(200).json["state"] == "done", "it runs when one comes")
+
+
 def test_killed(t):
     """kill -9 of the owner: nothing is lost, what was under way comes again."""
     p = Pair(t)

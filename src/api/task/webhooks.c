@@ -228,6 +228,7 @@ api_webhooks_retry(struct req *r, struct db *db, struct err *e)
 	    .n = op->again.n,
 	    .decide.who = api_actor(r),
 	};
+	TRY(api_behind(r, db, &op->ask.decide.ask, e));
 	r->ctx = op;
 	api_then(r, retry_ask);
 	return REQ_WAIT;

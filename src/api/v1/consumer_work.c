@@ -17,7 +17,6 @@ struct work {
 	const struct json *names; /* of the cursors, as they were given */
 	int64_t delay; /* a nack's in ms, an extension in s; -1: not given */
 	bool looked;
-	bool away; /* the engine is, and who has it was looked up */
 };
 
 /* The consumer of the path, when the caller may see it: then `next` asks the
@@ -47,35 +46,6 @@ consumer_work_begin(struct req *r)
 	return w;
 }
 
-/* This node does not deliver: which one does? */
-static int
-find_node(struct req *r, struct db *db, struct err *e)
-{
-	struct sql_deliver_node_row row;
-	int rc = sql_deliver_node_one(db, r->arena, &row, e);
-
-	if (rc > 0)
-		(void)err_set(e, ERR_AWAY,
-		    "this server does not deliver now, but node %.64s does: ask there",
-		    row.name.p);
-	else if (rc == 0)
-		(void)err_set(e, ERR_AWAY, "no server delivers now: try again");
-	e->retry_after_s = 1;
-	return e->code;
-}
-
-/* What the engine said when it failed. */
-static int
-failed(struct req *r, struct err *e)
-{
-	struct work *w = r->ctx;
-
-	if (r->rc != ERR_AWAY || w->away)
-		return api_said(r, e);
-	w->away = true;
-	return api_read(r, find_node, e);
-}
-
 /* GET …/events ---------------------------------------------------------------- */
 
 static void
@@ -101,14 +71,43 @@ consumer_work_show(
 	put_close(b, '}');
 }
 
+/* Another node has leased them: what they are stands in the log. One that has
+ * gone from there is left to its lease. */
+static int
+read_letters(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct work *w = r->ctx;
+	struct pull_fetch *f = &w->fetch;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct rows *rows CLEANUP(rows_closep) = NULL;
+		struct sql_log_feed_row row;
+		struct pull_got got = f->v[i];
+
+		TRY(sql_log_feed(db, &rows, e, .after = got.seq - 1,
+		    .upto = got.seq, .most = 1));
+		if (TRY(sql_log_feed_next(rows, &row, e)) == 0)
+			continue;
+		got.letter = letter_new(&row);
+		letter_open(got.letter, api->keyring);
+		f->v[n++] = got;
+	}
+	f->n = n;
+	return OK;
+}
+
 static int
 fetched(struct req *r, struct err *e)
 {
-	const struct work *w = r->ctx;
+	struct work *w = r->ctx;
 	const struct pull_fetch *f = &w->fetch;
 
 	if (r->rc < 0)
-		return failed(r, e);
+		return api_said(r, e);
+	if (f->n > 0 && !f->v[0].letter)
+		return api_read(r, read_letters, e);
 	api_list(r);
 	for (size_t i = 0; i < f->n; i++) {
 		put_name(&r->out, NULL);
@@ -128,8 +127,7 @@ fetch(struct req *r, struct err *e)
 	    .ask = {.kind = ASK_SINK,
 		.sub = w->sub,
 		.behind = append_last_seq(api->append),
-		.anyway = true, /* who waits needs not wait for that first */
-		.patient = true},
+		.anyway = true}, /* who waits needs not wait for that first */
 	    .what = PULL_FETCH};
 	r->then = fetched;
 	return api_ask(r, &w->fetch.pull.ask, e);
@@ -224,7 +222,7 @@ show_results(struct req *r, struct err *e)
 	bool unknown = false;
 
 	if (r->rc < 0)
-		return failed(r, e);
+		return api_said(r, e);
 	for (size_t i = 0; i < a->n; i++)
 		unknown = unknown || a->v[i].how == ANSWER_UNKNOWN;
 	if (unknown && !w->looked) {
@@ -268,8 +266,7 @@ tell_engine(struct req *r, struct err *e)
 		};
 	}
 	a->pull = (struct pull_ask){
-	    .ask = {.kind = ASK_SINK, .sub = w->sub, .patient = true},
-	    .what = PULL_ANSWER};
+	    .ask = {.kind = ASK_SINK, .sub = w->sub}, .what = PULL_ANSWER};
 	r->then = show_results;
 	return api_ask(r, &a->pull.ask, e);
 }

@@ -365,9 +365,9 @@ api_consumers_get(struct req *r, struct db *db, struct err *e)
 	TRY(api_query_none(r, e));
 	TRY(presets_open(db, api->conf, &presets, e));
 	TRY(consumers_find(r, db, presets, &s, e));
-	q->pull =
-	    (struct pull_ask){.ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id},
-		.what = PULL_COUNT};
+	q->pull = (struct pull_ask){
+	    .ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id, .here = true},
+	    .what = PULL_COUNT};
 	consumers_show(&s, &r->out);
 	TRY(show_lag(r, db, &s, e));
 	r->ctx = q;

@@ -207,7 +207,7 @@ retry_show(struct replay_op *op)
 	struct buf *b = api_object(r);
 	struct spot now = op->old;
 
-	now.rep = op->ask.reader.rep;
+	now.rep = op->reader.rep;
 	put_uuid(b, "id", spot_id(r->app, now));
 	put_uuid(b, "retryOf", spot_id(r->app, op->old));
 	put_uuid(b, "replay", op->uid);
@@ -239,8 +239,8 @@ retry_known(struct req *r, struct err *e)
 	t->op.r = r;
 	t->op.old = t->spot;
 	t->op.show = retry_show;
-	t->op.ask.reader.pos = t->spot.seq - 1;
-	t->op.ask.reader.until = t->spot.seq;
+	t->op.reader.pos = t->spot.seq - 1;
+	t->op.reader.until = t->spot.seq;
 	return replay_op_begin(&t->op, e);
 }
 
@@ -268,5 +268,6 @@ api_deliveries_retry(struct req *r, struct db *db, struct err *e)
 	r->ctx = t;
 	r->done = retry_end;
 	TRY(retry_read(r, db, e));
+	TRY(api_behind(r, db, &t->ask.decide.ask, e));
 	return api_next(r, retry_known);
 }

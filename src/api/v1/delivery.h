@@ -25,7 +25,8 @@
 #include "api/io.h"
 #include "api/limits.h"
 #include "deliver/engine/deliver.h"
-#include "event/entry.h"
+#include "deliver/engine/replay.h"
+#include "event/append.h"
 #include "event/limits.h"
 #include "sql.h"
 
@@ -213,13 +214,16 @@ int delivery_body(struct req *r, struct str tenant, struct str event_id,
     struct str body, struct str *ret, struct err *e) MUST_CHECK;
 
 /*
- * Begins a replay, as ask.reader says. On the http thread; the answer is
- * written by `show` when it is stored and begun.
+ * Begins a replay, as `reader` says. On the http thread; the answer is written
+ * by `show` when it is stored.
  */
 struct replay_op {
 	struct req *r;
-	struct ask_look look; /* whether it is awake */
-	struct ask_replay ask;
+	struct ask_look look; /* how far an exclusive one may go */
+	struct core_reader reader;
+	struct replay_terms terms;
+	struct append_job job;
+	struct entry entry;
 	struct sql_sub_head_row sub;
 	struct uuid uid;
 	void (*show)(struct replay_op *op);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "api/hand.h"
 #include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "event/append.h"
@@ -257,7 +258,7 @@ bulk_ask(struct req *r, struct err *e)
 
 		q->arg = b;
 		q->done = bulk_asked;
-		if (!api->deliver || !deliver_post(api->deliver, q)) {
+		if (!hand_post(api, q)) {
 			(void)err_set(&q->err, ERR_AWAY, "it does not deliver");
 			bulk_asked(q);
 		}

@@ -343,6 +343,7 @@ decide(struct req *r, struct db *db, enum deliver_ask_kind kind, struct err *e)
 	d->ask.decide = spot_decide(r, d->h.spot, kind, d->h.reason);
 	d->h.now_us = clock_now_us();
 	r->ctx = d;
+	TRY(api_behind(r, db, &d->ask.decide.ask, e));
 	TRY(dead_get(r, db, d->h.spot, &s, &d->sub, e));
 	if (d->h.event && d->h.payload)
 		return json_wrong(e, "/payload", "is part of event already");

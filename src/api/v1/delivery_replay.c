@@ -1,37 +1,17 @@
 /*
- * delivery.h: replays. One is stored (its row, its reader and the audit's
- * row in one transaction of the commit thread), then the engine is told to
- * begin; should it not hear of it, whoever delivers next finds the reader.
+ * delivery.h: replays. One is stored: its row, its reader, the audit's row and
+ * the entry of the log by which whoever delivers hears of it, in one transaction
+ * of the commit thread (deliver/engine/replay.h). So it is stopped, too.
  */
 #include "api/api.h"
 #include "api/v1/delivery.h"
 #include "audit/audit.h"
+#include "deliver/engine/control.h"
 #include "deliver/limits.h"
 #include "event/when.h"
 #include "match/types.h"
 
 /* Beginning one ------------------------------------------------------------------ */
-
-static int
-begun(struct req *r, struct err *)
-{
-	struct replay_op *op = r->ctx;
-
-	/* It is stored: a node that lost the groups just now is no failure. */
-	op->show(op);
-	return OK;
-}
-
-static int
-stored(struct req *r, struct err *e)
-{
-	struct replay_op *op = r->ctx;
-
-	op->ask.ask.kind = ASK_REPLAY;
-	op->ask.ask.sub = op->look.ask.sub;
-	op->ask.ask.behind = op->look.ask.behind;
-	return api_ask_anyway(r, &op->ask.ask, begun, e);
-}
 
 static int
 choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
@@ -56,11 +36,12 @@ choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
 
 /* On the commit thread. */
 static int
-store(struct req *r, struct db *db, struct err *e)
+store(struct db *db, void *ctx, struct err *e)
 {
+	struct req *r = ctx;
 	struct replay_op *op = r->ctx;
-	struct core_reader *rd = &op->ask.reader;
-	const struct replay_terms *terms = &op->ask.terms;
+	struct core_reader *rd = &op->reader;
+	const struct replay_terms *terms = &op->terms;
 	struct str who = api_actor(r);
 	char uid[UUID_LEN + 1];
 	struct audit_row row = {
@@ -88,22 +69,42 @@ store(struct req *r, struct db *db, struct err *e)
 	return audit_put(db, &row, e);
 }
 
-/* The engine is awake: nothing is stored that nobody would begin. */
 static int
-awake(struct req *r, struct err *e)
+stored(struct req *r, struct err *)
 {
 	struct replay_op *op = r->ctx;
-	struct core_reader *rd = &op->ask.reader;
 
-	/* What it has not come to yet it will deliver by itself, after this. */
-	if (rd->exclusive && rd->until > op->look.look.front)
+	op->show(op);
+	return OK;
+}
+
+static int
+begin(struct req *r, struct err *e)
+{
+	struct replay_op *op = r->ctx;
+
+	op->uid = uuid_v4();
+	control_entry(&op->entry, "replay");
+	op->entry.to_sub = op->sub.id;
+	op->job =
+	    (struct append_job){.fn = store, .entries = &op->entry, .n = 1};
+	api_then(r, stored);
+	return api_append(r, &op->job, e);
+}
+
+/* What it has not come to yet it will deliver by itself, after this. */
+static int
+looked(struct req *r, struct err *e)
+{
+	struct replay_op *op = r->ctx;
+	struct core_reader *rd = &op->reader;
+
+	if (rd->until > op->look.look.front)
 		rd->until = op->look.look.front;
 	if (rd->until <= rd->pos)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription has not come to these events yet: it delivers them by itself, in order");
-	op->uid = uuid_v4();
-	api_then(r, stored);
-	return api_write(r, store, e);
+	return begin(r, e);
 }
 
 int
@@ -111,11 +112,11 @@ replay_op_begin(struct replay_op *op, struct err *e)
 {
 	struct req *r = op->r;
 
+	if (!op->reader.exclusive)
+		return begin(r, e);
 	op->look.ask.kind = ASK_LOOK;
 	op->look.ask.sub = (uint32_t)op->sub.id;
-	op->look.ask.behind =
-	    op->sub.from_seq; /* another node may have made it */
-	api_then(r, awake);
+	api_then(r, looked);
 	return api_ask(r, &op->look.ask, e);
 }
 
@@ -136,9 +137,8 @@ static const struct member BODY[] = {
     {"until", MEMBER_TIME, POST_AT(until_us), .about = "absent: now"},
     {"types", MEMBER_JSON, POST_AT(types),
 	.about = "eventTypes or name.*; absent: all"},
-    {"ratePerSecond", MEMBER_INT, POST_AT(op.ask.terms.rate), 1,
-	REPLAY_RATE_MAX},
-    {"exclusive", MEMBER_BOOL, POST_AT(op.ask.reader.exclusive)},
+    {"ratePerSecond", MEMBER_INT, POST_AT(op.terms.rate), 1, REPLAY_RATE_MAX},
+    {"exclusive", MEMBER_BOOL, POST_AT(op.reader.exclusive)},
     {.name = NULL},
 };
 
@@ -163,7 +163,7 @@ read_types(struct post *p, struct err *e)
 			return err_at(e, ERR_INVALID, "/types", "%s", was.text);
 		}
 	}
-	p->op.ask.terms.types = j->raw;
+	p->op.terms.types = j->raw;
 	return OK;
 }
 
@@ -175,7 +175,7 @@ post_show(struct replay_op *op)
 
 	put_uuid(b, "id", op->uid);
 	put_z(b, "state", "running");
-	put_int(b, "total", op->ask.reader.until - op->ask.reader.pos);
+	put_int(b, "total", op->reader.until - op->reader.pos);
 	put_int(b, "done", 0);
 	put_close(b, '}');
 	r->status = 202;
@@ -201,7 +201,7 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	TRY(read_types(p, e));
 	TRY(seen_sub_find(
 	    r, db, p->subscription, "/subscription", &op->sub, e));
-	if (op->ask.reader.exclusive && !op->sub.enabled)
+	if (op->reader.exclusive && !op->sub.enabled)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription is disabled: it would wait for a replay that does not go on");
 	if (op->sub.until_seq > 0)
@@ -214,11 +214,12 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	if (end <= first)
 		return err_at(e, ERR_INVALID, "/since",
 		    "there is nothing in the log from then on");
-	op->ask.reader.pos = first - 1;
-	op->ask.reader.until = end - 1;
+	op->reader.pos = first - 1;
+	op->reader.until = end - 1;
 	op->r = r;
 	op->show = post_show;
 	r->ctx = op;
+	TRY(api_behind(r, db, &op->look.ask, e));
 	return api_next(r, post_known);
 }
 
@@ -339,43 +340,42 @@ api_replays_list(struct req *r, struct db *db, struct err *e)
 
 /* DELETE: it stops --------------------------------------------------------------------- */
 
+struct stopping {
+	struct append_job job;
+	struct entry entry;
+};
+
 /* On the commit thread. */
 static int
-stop(struct req *r, struct db *db, struct err *e)
+stop(struct db *db, void *ctx, struct err *e)
 {
-	struct ask_stop *q = r->ctx;
+	struct req *r = ctx;
+	struct stopping *s = r->ctx;
 	struct sql_replay_get_row row;
 	struct sql_sub_head_row sub;
 
 	TRY(replay_get(r, db, &row, &sub, e));
-	q->ask.sub = (uint32_t)row.sub;
-	q->rep = (int)row.rep;
 	if (row.state != 0)
 		return err_set(e, ERR_CONFLICT, "the replay has ended already");
-	return sql_replay_stop(db, e, .uid = row.uid, .now = clock_now_us()) < 0
-		   ? (int)e->code
-		   : OK;
+	s->entry.to_sub = row.sub;
+	TRY((int)sql_replay_stop(db, e, .uid = row.uid, .now = clock_now_us()));
+	return OK;
 }
 
 static int
-told(struct req *r, struct err *)
+stopped(struct req *r, struct err *)
 {
 	return api_gone(r);
-}
-
-static int
-stopped(struct req *r, struct err *e)
-{
-	return api_ask_anyway(r, r->ctx, told, e);
 }
 
 int
 api_replays_delete(struct req *r, struct db *, struct err *e)
 {
-	struct ask_stop *q = arena_alloc(r->arena, sizeof(*q));
+	struct stopping *s = arena_alloc(r->arena, sizeof(*s));
 
-	q->ask.kind = ASK_STOP;
-	r->ctx = q;
+	control_entry(&s->entry, "replay");
+	s->job = (struct append_job){.fn = stop, .entries = &s->entry, .n = 1};
+	r->ctx = s;
 	api_then(r, stopped);
-	return api_write(r, stop, e);
+	return api_append(r, &s->job, e);
 }

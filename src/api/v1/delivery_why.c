@@ -264,7 +264,7 @@ delivery_why_begin(struct req *r, bool wants_reason, struct err *e)
 	TRY(spot_read(r, &w->spot, e));
 	w->wants_reason = wants_reason;
 	w->ask = (struct ask_look){
-	    .ask = {.kind = ASK_LOOK, .sub = w->spot.sub},
+	    .ask = {.kind = ASK_LOOK, .sub = w->spot.sub, .here = true},
 	    .seq = w->spot.seq,
 	    .rep = w->spot.rep,
 	};

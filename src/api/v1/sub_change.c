@@ -180,7 +180,8 @@ sub_change_ask(struct req *r, enum deliver_ask_kind kind,
 
 	op->ask.ask.kind = kind;
 	op->ask.ask.sub = (uint32_t)op->seen.id;
-	op->ask.ask.behind = append_last_seq(api->append);
+	if (op->ask.ask.behind < append_last_seq(api->append))
+		op->ask.ask.behind = append_last_seq(api->append);
 	api_then(r, next);
 	return api_ask(r, &op->ask.ask, e);
 }
@@ -211,6 +212,7 @@ api_subs_enable(struct req *r, struct db *db, struct err *e)
 
 	TRY(sub_op_new(r, db, &op, e));
 	TRY(api_body_maybe(r, BODY, NULL, op, e));
+	TRY(api_behind(r, db, &op->ask.ask, e));
 	TRY(sub_op_find(op, db, e));
 	op->same = op->seen.enabled && !op->seen.held.p;
 	if (op->same)
@@ -353,6 +355,7 @@ api_subs_test(struct req *r, struct db *db, struct err *e)
 	TRY(api_body_maybe(r, BODY, NULL, &event, e));
 	/* Also of one that is managed elsewhere: nothing is changed. */
 	TRY(sub_seen_get(r, db, op->presets, &op->seen, e));
+	TRY(api_behind(r, db, &op->ask.ask, e));
 	op->ask.body = event ? event->raw : test_event(r, op->seen.conf);
 	return api_next(r, test);
 }

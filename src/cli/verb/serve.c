@@ -10,6 +10,7 @@
 #include "account/oidc.h"
 #include "account/rates.h"
 #include "api/api.h"
+#include "api/hand.h"
 #include "api/limits.h"
 #include "api/v1/sources.h"
 #include "api/v1/sub.h"
@@ -31,6 +32,7 @@
 #include "http/nets.h"
 #include "http/server/server.h"
 #include "loop/pool.h"
+#include "node/errand.h"
 #include "node/node.h"
 #include "ops/alerts.h"
 #include "ops/jobs.h"
@@ -251,6 +253,24 @@ start_deliveries(struct serve *s, struct err *e)
 	return deliver_start(&o, &s->api.deliver, e);
 }
 
+/* Of a store that one node has for itself there is nobody to ask. */
+static int
+start_errands(struct serve *s, struct err *e)
+{
+	struct errands_opts o = {
+	    .store = s->api.store,
+	    .append = s->api.append,
+	    .node = &s->node,
+	    .owns = hand_owns,
+	    .run = hand_run,
+	    .arg = &s->api,
+	};
+
+	return store_shared(s->api.store)
+		   ? errands_start(&o, &s->api.errands, e)
+		   : OK;
+}
+
 static int
 start_fetcher(struct serve *s, struct err *e)
 {
@@ -317,6 +337,7 @@ start_threads(struct serve *s, struct err *e)
 		TRY(resealer_start(s->api.resealer, e));
 	if (c->webhook_enabled && has_role(c, "deliver"))
 		TRY(start_deliveries(s, e));
+	TRY(start_errands(s, e));
 	return start_fetcher(s, e);
 }
 
@@ -444,6 +465,7 @@ take_down(struct serve *s)
 	if (s->api.tail)
 		tail_hurry(s->api.tail);
 	deliver_hurry(s->api.deliver);
+	errands_hurry(s->api.errands);
 	fetcher_hurry(s->api.fetcher);
 	if (s->server &&
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
@@ -453,6 +475,7 @@ take_down(struct serve *s)
 	oidc_free(s->api.oidc);
 	relay_stop(s->relay);
 	fetcher_stop(s->api.fetcher);
+	errands_stop(s->api.errands);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
 	pool_stop(s->api.hooks);
 	pool_stop(s->api.check);
@@ -461,6 +484,7 @@ take_down(struct serve *s)
 	jobs_stop(s->jobs);
 	resealer_end(s->api.resealer);
 	append_stop(s->api.append);
+	errands_free(s->api.errands);
 	fetcher_free(s->api.fetcher);
 	tidy_free(s->tidy);
 	failures_free(s->failures);

@@ -205,7 +205,7 @@ apply_preset(struct dispatch *x, struct str name, struct err *e)
 	return load_subs(x, name, e);
 }
 
-/* A subscription was made, changed or ended at this place of the log. */
+/* A subscription, a preset or a replay was changed at this place of the log. */
 int
 dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 {
@@ -214,6 +214,10 @@ dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 
 	if (str_eq(l->type, STR("preset")))
 		return apply_preset(x, l->key, e);
+	if (str_eq(l->type, STR("replay"))) {
+		deliver_tell_sub(x->d, NOTE_REPLAY, NULL, (uint32_t)l->to_sub);
+		return OK;
+	}
 	TRY(load_kinds(x, l->to_sub, e));
 	TRY(sql_subs_one(x->db, &rows, e, .id = l->to_sub));
 	if (TRY(sql_subs_one_next(rows, &row, e)) > 0 && row.until_seq_null)

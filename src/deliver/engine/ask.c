@@ -4,7 +4,6 @@
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
-#include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 #include "sink/sink_driver.h"
@@ -113,17 +112,6 @@ ask_requeue(struct deliver *d, struct ask_requeue *q, int64_t now)
 	return OK;
 }
 
-static int
-ask_replay(struct deliver *d, struct ask_replay *q)
-{
-	q->reader.sub = q->ask.sub;
-	if (!deliver_wish(d, q->ask.sub))
-		return err_set(
-		    &q->ask.err, ERR_CONFLICT, "its subscription is gone");
-	return replays_begin(
-	    &d->replays, d->core, &q->reader, &q->terms, &q->ask.err);
-}
-
 static enum sink_answer
 ask_sink(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
@@ -136,6 +124,15 @@ ask_sink(struct deliver *d, struct deliver_ask *q, int64_t now)
 	return SINK_ANSWERS;
 }
 
+/* Whoever asks has found it in the store; another node may have made it, and
+ * dispatch not have read so far. */
+static bool
+sub_known(const struct deliver *d, const struct deliver_ask *q)
+{
+	return !d->owner.shared || q->kind == ASK_LOOK || q->kind == ASK_SKIP ||
+	       deliver_wish(d, q->sub);
+}
+
 /*
  * What was committed before somebody asks must count: a test goes where the
  * last change says, and "now" is not before what was published.
@@ -143,13 +140,13 @@ ask_sink(struct deliver *d, struct deliver_ask *q, int64_t now)
 static bool
 too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
+	bool late = q->give_up_us > 0 && now >= q->give_up_us;
 	struct core_count n;
 
 	core_counts(d->core, &n);
-	if (n.upto >= q->behind)
+	if (n.upto >= q->behind && (late || sub_known(d, q)))
 		return false;
-	if (q->anyway && q->give_up_us > 0 && now >= q->give_up_us &&
-	    deliver_wish(d, q->sub))
+	if (q->anyway && late && deliver_wish(d, q->sub))
 		return false;
 	if (q->give_up_us == 0)
 		q->give_up_us = now + ASK_WAIT_US;
@@ -162,15 +159,19 @@ too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
 	return true;
 }
 
-/* Not for this node now; a start takes a moment. */
+/* Not for this node now. A start takes a moment, and without others there is
+ * nobody else to ask. */
 static void
 turn_away(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
-	if (q->patient && now - d->wall_us < ASK_WAIT_US &&
-	    !deliver_stopping(d)) {
+	bool soon = !d->owner.shared || d->owner.state == OWNER_TAKING ||
+		    d->owner.state == OWNER_LOADING;
+
+	if (soon && now - d->wall_us < ASK_WAIT_US && !deliver_stopping(d)) {
 		put_off(&d->asks.later, q);
 		return;
 	}
+	q->elsewhere = true;
 	q->err.retry_after_s = 1;
 	answer_ask(q, ERR_AWAY, "this server does not deliver now");
 }
@@ -179,7 +180,6 @@ void
 ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
 	const struct ask_decide *skip;
-	struct replay *p;
 	int rc = OK;
 
 	if (d->owner.state != OWNER_YES) {
@@ -202,15 +202,6 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		skip = (const struct ask_decide *)q;
 		core_skip(d->core, q->sub, skip->seq, skip->rep, now);
 		decide(d, skip, 2, now);
-		break;
-	case ASK_REPLAY:
-		rc = ask_replay(d, (struct ask_replay *)q);
-		break;
-	case ASK_STOP:
-		p = replays_find(
-		    &d->replays, q->sub, ((const struct ask_stop *)q)->rep);
-		if (p)
-			p->stopped = true;
 		break;
 	case ASK_NOW:
 		core_sub_skip(d->core, q->sub, now);
@@ -268,7 +259,10 @@ ask_flushed(struct asks *a, int rc, const struct err *e)
 void
 ask_drop(struct asks *a, const struct err *e)
 {
-	ask_flushed(a, ERR_AWAY, e);
-	ask_flushing(a);
-	ask_flushed(a, ERR_AWAY, e);
+	for (int i = 0; i < 2; i++) {
+		for (struct mail *m = a->asked_now; m; m = m->next)
+			MAIL_OF(m, struct deliver_ask, mail)->elsewhere = true;
+		ask_flushed(a, ERR_AWAY, e);
+		ask_flushing(a);
+	}
 }

@@ -6,9 +6,8 @@
 #include "seal/digest.h"
 #include "sql.h"
 
-/* A place in the log for a change of a subscription. */
-static void
-config_entry(struct entry *en, const char *type)
+void
+control_entry(struct entry *en, const char *type)
 {
 	*en = (struct entry){
 	    .event_id = uuid_v4(),
@@ -182,7 +181,7 @@ after(struct db *db, void *ctx, struct err *e)
 int
 control_post(struct append *append, struct sub_change *c, struct err *e)
 {
-	config_entry(&c->entries[0], "subscription");
+	control_entry(&c->entries[0], "subscription");
 	c->job.entries = c->entries;
 	c->job.n = 1 + (c->has_event ? 1 : 0);
 	c->job.fn = before;
@@ -231,7 +230,7 @@ preset_after(struct db *db, void *ctx, struct err *e)
 int
 control_preset(struct append *append, struct preset_change *c, struct err *e)
 {
-	config_entry(&c->entry, "preset");
+	control_entry(&c->entry, "preset");
 	c->entry.key = c->name;
 	c->job.entries = &c->entry;
 	c->job.n = 1;

@@ -67,6 +67,9 @@ struct preset_change {
 int control_preset(
     struct append *append, struct preset_change *c, struct err *e) MUST_CHECK;
 
+/* A place in the log for a change that dispatch hears of; its `to_sub` is the
+ * caller's to set. */
+void control_entry(struct entry *en, const char *type);
 /* An event of our own, as an entry; the payload is JSON text. */
 int control_event(struct arena *a, const char *type, struct str key,
     struct str payload, int64_t now_us, struct entry *ret,

@@ -319,6 +319,12 @@ deliver_post(struct deliver *d, struct deliver_ask *q)
 	return true;
 }
 
+bool
+deliver_owns(const struct deliver *d)
+{
+	return atomic_load(&d->owns);
+}
+
 void
 deliver_hurry(struct deliver *d)
 {

@@ -23,7 +23,6 @@
 #include "deliver/core/core.h"
 #include "deliver/engine/delivery_id.h"
 #include "deliver/engine/flush.h"
-#include "deliver/engine/replay.h"
 #include "loop/mailbox.h"
 
 struct append;
@@ -56,15 +55,14 @@ void deliver_stop(struct deliver *d, int drain_ms); /* NULL is fine */
  * Something that a person asks of the deliver thread: one struct for each kind,
  * all with struct deliver_ask as their head. It belongs to the engine from
  * deliver_post() until done(), on another thread, after what it changed is
- * committed. ERR_AWAY when this node does not deliver now.
+ * committed. At a start it waits a moment; ERR_AWAY when this node does not
+ * deliver then.
  */
 enum deliver_ask_kind {
 	ASK_REQUEUE, /* struct ask_requeue */
 	ASK_SKIP,    /* struct ask_decide: a dead letter is given up */
 	ASK_LOOK,    /* struct ask_look */
 	ASK_TEST,    /* struct ask_test */
-	ASK_REPLAY,  /* struct ask_replay */
-	ASK_STOP,    /* struct ask_stop */
 	ASK_NOW,     /* forget what `sub` has not been sent: skip to now */
 	ASK_SINK,    /* a struct of the sink that `sub` has: sink_driver.ask */
 };
@@ -73,10 +71,11 @@ struct deliver_ask {
 	struct mail mail;
 	enum deliver_ask_kind kind;
 	uint32_t sub;
-	int64_t behind;     /* first let dispatch read the log up to here */
-	bool anyway;        /* … but not for long: a known `sub` is enough */
-	bool patient;       /* at a start it waits, instead of ERR_AWAY */
-	struct err err;     /* the answer: OK, or why not */
+	int64_t behind; /* first let dispatch read the log up to here */
+	bool anyway;    /* … but not for long: a known `sub` is enough */
+	bool here;      /* of this node alone: never handed on (api/hand.h) */
+	bool elsewhere; /* ERR_AWAY: nothing was done; another node may */
+	struct err err; /* the answer: OK, or why not */
 	int64_t give_up_us; /* the engine's own */
 	void (*done)(struct deliver_ask *q);
 	void *arg;
@@ -129,20 +128,9 @@ struct ask_test {
 	struct deliver_test test;
 };
 
-/* A replay was stored: begin it. */
-struct ask_replay {
-	struct deliver_ask ask;
-	struct core_reader reader; /* its `sub` is the engine's to set */
-	struct replay_terms terms;
-};
-
-/* A replay was stopped: read no more. */
-struct ask_stop {
-	struct deliver_ask ask;
-	int rep;
-};
-
 /* False: the engine has ended; the question stays with the asker. */
 bool deliver_post(struct deliver *d, struct deliver_ask *q) MUST_CHECK;
+/* It delivers now, or did a moment ago. */
+bool deliver_owns(const struct deliver *d);
 /* The server is stopping: nobody waits for events any more. NULL is fine. */
 void deliver_hurry(struct deliver *d);

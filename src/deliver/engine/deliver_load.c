@@ -106,6 +106,18 @@ load_readers(struct deliver *d, struct err *e)
 }
 
 int
+deliver_load_replays(struct deliver *d, uint32_t sub, struct err *e)
+{
+	struct sql_load_readers_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+
+	TRY(sql_load_replays(d->confs.db, &rows, e, .sub = sub));
+	while (TRY(sql_load_readers_next(rows, &row, e)) > 0)
+		TRY(load_reader(d, &row, e));
+	return OK;
+}
+
+int
 deliver_load(struct deliver *d, int64_t now, struct err *e)
 {
 	struct core_row last = {.sub = 0, .seq = -1, .rep = -1};

@@ -48,6 +48,42 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 	free(n);
 }
 
+/*
+ * Read here and not by dispatch: what the core is done with is in the map until
+ * it is written, and in the store no longer then. So nothing begins twice.
+ */
+static void
+take_replays(struct deliver *d, struct sub_note *n, int64_t now)
+{
+	struct err e = {0};
+
+	if (d->owner.state != OWNER_YES ||
+	    deliver_load_replays(d, n->sub, &e) == OK) {
+		free(n);
+		return;
+	}
+	log_err(LOG_WARN, "replays can't be read now", &e);
+	n->note.mail.next = d->replays.late;
+	d->replays.late = &n->note.mail;
+	d->replays.again_us = now + FLUSH_AGAIN_US;
+}
+
+void
+deliver_replays_late(struct deliver *d, int64_t now)
+{
+	struct mail *m = d->replays.late;
+
+	if (now < d->replays.again_us)
+		return;
+	d->replays.late = NULL;
+	while (m) {
+		struct note *n = MAIL_OF(m, struct note, mail);
+
+		m = m->next;
+		take_replays(d, (struct sub_note *)n, now);
+	}
+}
+
 void
 deliver_forget_subs(struct deliver *d)
 {
@@ -73,6 +109,7 @@ lose_groups(struct deliver *d)
 {
 	log_err(LOG_WARN, "another node delivers now", NULL);
 	d->owner.state = OWNER_NONE;
+	atomic_store(&d->owns, false);
 	d->core_void = true;
 	dispatch_tell(d->dispatch, &HALT);
 }
@@ -105,6 +142,7 @@ loaded(struct deliver *d, int64_t now)
 	if (d->owner.unclean >= 2)
 		core_careful(d->core, append_last_seq(d->o.append));
 	d->owner.state = OWNER_YES;
+	atomic_store(&d->owns, true);
 	metric_set(M_DELIVER_OWNER, 1);
 	d->go = (struct go_note){.note.kind = NOTE_GO,
 	    .cursor = d->owner.cursor,
@@ -176,6 +214,9 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_SUB_END:
 		take_sub(d, (struct sub_note *)n, now);
 		break;
+	case NOTE_REPLAY:
+		take_replays(d, (struct sub_note *)n, now);
+		break;
 	case NOTE_PRESETS:
 		/* Before the subscriptions that use it are told. */
 		confs_take_presets(
@@ -241,6 +282,7 @@ deliver_mail(struct deliver *d)
 	}
 	if (d->asks.later)
 		ask_again(d, now);
+	deliver_replays_late(d, now);
 	return some;
 }
 
@@ -250,12 +292,14 @@ deliver_mail_drop(struct deliver *d, const struct err *e)
 {
 	struct mail *m = mailbox_take(d->box, 0);
 
+	d->owner.state = OWNER_NONE;
+	deliver_replays_late(d, INT64_MAX); /* they are freed */
 	while (m) {
 		struct note *n = MAIL_OF(m, struct note, mail);
 
 		m = m->next;
 		if (n->kind == NOTE_SUB || n->kind == NOTE_SUB_END ||
-		    n->kind == NOTE_HOLD) {
+		    n->kind == NOTE_REPLAY || n->kind == NOTE_HOLD) {
 			wish_unref(((struct sub_note *)n)->wish);
 			free(n);
 		} else if (n->kind == NOTE_FEED) {

@@ -46,7 +46,7 @@ struct deliver {
 
 	struct mailbox *box, *ask_box;
 	struct thread *thread;
-	_Atomic bool sleeping, stopping, hurried;
+	_Atomic bool sleeping, stopping, hurried, owns;
 	int64_t stop_by_us;
 	int stop_stage;
 
@@ -85,6 +85,8 @@ void attempt_test(struct deliver *d, struct ask_test *q, struct letter *l);
 
 /* deliver_mail.c: what other threads tell and ask; true: there was some. */
 bool deliver_mail(struct deliver *d);
+/* NOTE_REPLAY once more, that the store had no answer to. */
+void deliver_replays_late(struct deliver *d, int64_t now);
 /* The same once nobody takes it any more. */
 void deliver_mail_drop(struct deliver *d, const struct err *e);
 void deliver_forget_subs(struct deliver *d);
@@ -99,3 +101,6 @@ void deliver_sinks_drop(struct deliver *d, const struct err *e);
  * log_feed_sub).
  */
 int deliver_load(struct deliver *d, int64_t now, struct err *e) MUST_CHECK;
+/* The same of the replays of one subscription. */
+int deliver_load_replays(
+    struct deliver *d, uint32_t sub, struct err *e) MUST_CHECK;

@@ -21,6 +21,7 @@ struct fetcher {
 	struct deliver *d;
 	struct db *db;
 	struct jq *jq;
+	bool told; /* of a failure; until something succeeds */
 };
 
 static void *
@@ -42,6 +43,16 @@ ready(struct fetcher *f)
 	if (!f->db && db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
 		log_err(LOG_WARN, "the log can't be read now", &e);
 	return f->db != NULL;
+}
+
+/* What fails is asked for again; it is told of once. True: it did. */
+static bool
+failed(struct fetcher *f, int rc, const struct err *e)
+{
+	if (rc < 0 && !f->told)
+		log_err(LOG_WARN, "the log can't be read now", e);
+	f->told = rc < 0;
+	return f->told;
 }
 
 static void
@@ -233,7 +244,7 @@ read_page_job(struct fetcher *f, struct fetched *x)
 	struct page *p = (struct page *)x;
 	struct err e = {0};
 
-	if (!ready(f) || fill_page(f, p, &e) == OK)
+	if (!ready(f) || !failed(f, fill_page(f, p, &e), &e))
 		return;
 	page_clear(p);
 	p->upto = p->read.after;
@@ -356,7 +367,7 @@ read_version_job(struct fetcher *f, struct fetched *x)
 	struct attempt *at = (struct attempt *)x;
 	struct err e = {0};
 
-	at->found.failed = !ready(f) || read_version(f, at, &e) < 0;
+	at->found.failed = !ready(f) || failed(f, read_version(f, at, &e), &e);
 }
 
 bool
@@ -395,7 +406,7 @@ read_letter_job(struct fetcher *f, struct fetched *x)
 	struct attempt *at = (struct attempt *)x;
 	struct err e = {0};
 
-	at->found.failed = !ready(f) || read_letter(f, at, &e) < 0;
+	at->found.failed = !ready(f) || failed(f, read_letter(f, at, &e), &e);
 }
 
 bool
@@ -472,9 +483,7 @@ read_deads_job(struct fetcher *f, struct fetched *x)
 	struct deads *p = (struct deads *)x;
 	struct err e = {0};
 
-	p->failed = !ready(f) || read_deads(f, p, &e) < 0;
-	if (e.code < 0)
-		log_err(LOG_WARN, "dead letters can't be read now", &e);
+	p->failed = !ready(f) || failed(f, read_deads(f, p, &e), &e);
 }
 
 bool

@@ -16,6 +16,7 @@ struct wish;
 enum note_kind {
 	NOTE_SUB,     /* made or changed */
 	NOTE_SUB_END, /* gone */
+	NOTE_REPLAY,  /* one of its replays was stored, or stopped */
 	NOTE_PRESETS, /* a preset was changed: here are all */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
@@ -47,7 +48,7 @@ struct note {
 struct sub_note {
 	struct note note;
 	struct wish *wish; /* SUB, HOLD; a reference */
-	uint32_t sub;      /* SUB_END */
+	uint32_t sub;      /* SUB_END, REPLAY */
 };
 
 struct presets_note {
@@ -61,6 +62,7 @@ struct go_note {
 };
 
 void deliver_tell(struct deliver *d, struct note *n);
-/* SUB or HOLD with a wish, of which it takes a reference; SUB_END with sub. */
+/* SUB or HOLD with a wish, of which it takes a reference; SUB_END and REPLAY
+ * with sub. */
 void deliver_tell_sub(
     struct deliver *d, enum note_kind kind, struct wish *w, uint32_t sub);

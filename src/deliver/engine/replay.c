@@ -85,10 +85,12 @@ replays_begin(struct replays *all, struct core *core,
     const struct core_reader *rd, const struct replay_terms *t, struct err *e)
 {
 	struct replay_key k = {rd->sub, (uint32_t)rd->rep};
-	struct replay *p = NULL;
+	struct replay *p = map_find(all->map, SUB_KEY(&k));
 
-	if (map_find(all->map, SUB_KEY(&k)))
+	if (p) {
+		p->stopped = p->stopped || t->stopped;
 		return OK;
+	}
 	TRY(replay_new(k, t->rate, t->types, &p, e));
 	assert(p);
 	map_set(all->map, SUB_KEY(&p->key), p);

@@ -13,7 +13,10 @@
  * empty and reaches to its end: the reader is then over, and goes as any. What
  * was read before is still sent.
  *
- * STORED. Its rows are written before the engine hears of it.
+ * STORED. Its rows are written together with an entry of the log, by which
+ * dispatch tells the deliver thread to look at the replays of the subscription:
+ * one that is new begins, one that was stopped ends. So whichever node delivers
+ * hears of it, in its place, however busy it is.
  *
  * EXCLUSIVE. One that its subscription waits for. The subscription's own reader
  * is not moved back for it: what it would read again has attempts of its own,
@@ -28,6 +31,7 @@
 #include "base/base.h"
 
 struct core;
+struct mail;
 struct core_reader;
 
 struct replay_key {
@@ -52,6 +56,8 @@ void replay_unref(struct replay *p);         /* NULL is fine */
 /* Those of the deliver thread, by (subscription, rep). */
 struct replays {
 	struct map *map;
+	struct mail *late; /* notes: the store did not answer */
+	int64_t again_us;
 };
 
 struct replay_terms {
@@ -61,7 +67,7 @@ struct replay_terms {
 };
 
 struct replay *replays_find(const struct replays *all, uint32_t sub, int rep);
-/* Stored already; again is nothing: a recovery may have found it before. */
+/* Stored already; again is nothing, but that it may be stopped by now. */
 int replays_begin(struct replays *all, struct core *core,
     const struct core_reader *rd, const struct replay_terms *t,
     struct err *e) MUST_CHECK;
