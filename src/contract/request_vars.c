@@ -203,9 +203,11 @@ maker_extension(struct maker *m, const struct json *last)
 	    "id", "source", "subject", "correlationid"};
 	const struct json *tree = last ? NULL : tree_of(m);
 	const struct json *all = tree ? json_get(tree, "cloudEvent") : NULL;
-	const struct json *j = json_is(all, JSON_OBJECT) ? all->child : NULL;
+	const struct json *j = last ? last->next : NULL;
 
-	for (j = last ? last->next : j; j; j = j->next) {
+	if (all && all->type == JSON_OBJECT)
+		j = all->child;
+	for (; j; j = j->next) {
 		bool own = j->type >= JSON_ARRAY;
 
 		for (size_t i = 0; i < COUNT_OF(OWN); i++)
