@@ -460,7 +460,9 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 	    .rate_per_second =
 		s->rate_per_second ? s->rate_per_second : p->rate_per_second,
 	    .ordered = s->has_order ? s->ordered : p->ordered,
+	    .concurrency_floor = p->concurrency_floor,
 	    .breaker_failures = p->breaker_failures,
+	    .breaker_first = p->breaker_first,
 	    .breaker_open_ms = retry_scaled(p->breaker_open_ms, scale),
 	    .spacing_ms = retry_scaled(p->spacing_ms, scale),
 	    .lock_ms = retry_scaled(p->lock_ms, scale),
@@ -480,6 +482,7 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 	if (y.total_ms < 1)
 		y.total_ms = 1;
 	y.connect_ms = smaller(y.connect_ms, y.total_ms);
+	y.concurrency_floor = smaller(y.concurrency_floor, y.concurrency);
 	*ret = y;
 }
 

@@ -224,10 +224,11 @@ struct sub_policy {
 	struct retry_schedule retry; /* for retry_next(), with scale */
 	int64_t scale;
 	int64_t connect_ms, total_ms; /* never scaled; below half of a lock */
-	int64_t concurrency;
+	int64_t concurrency, concurrency_floor;
 	int64_t rate_per_second; /* 0: no limit */
 	bool ordered;
 	int64_t breaker_failures; /* 0: no breaker */
+	bool breaker_first;
 	/* These are scaled. */
 	int64_t breaker_open_ms, spacing_ms, lock_ms;
 };
