@@ -127,6 +127,8 @@ struct preset {
 	struct str json; /* as it was given */
 	bool builtin;
 	bool uses_hub; /* a subscription needs the `hub` object */
+	/* … and has these settings where it says nothing: webhooks.* */
+	struct str endpoint_root, user_path, organization_path;
 	bool truncate;
 	struct str truncate_pointer, truncate_mark;
 	struct str *frame;
