@@ -233,8 +233,9 @@ SELECT d.at, d.rep, d.okey, d.skey, d.n, l.seq, l.kind, l.tenant, l.event_id, l.
 -- name: rows_some
 -- args: sub int, most int
 -- rows: n int
--- How many wait; of many only that they are many.
-SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) waiting;
+-- How many wait; of many only that they are many. A dead letter that holds its
+-- key (state 3) waits for nothing but to be put back.
+SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub AND state <> 3 LIMIT :most) waiting;
 
 -- name: record_version_put
 -- args: sub int, rec_a int, rec_b int, rv int, seq int

@@ -131,6 +131,8 @@ put_question(struct buf *b, const struct deliver_ask *q, int64_t *ret_takes)
 		break;
 	case HAND_TEST:
 		put_text(b, "body", u->test.body);
+		put_text(b, "type", u->test.type);
+		put_bool(b, "made", u->test.made);
 		*ret_takes += TEST_SEND_MS * US_PER_MS;
 		break;
 	case HAND_FETCH:
@@ -237,6 +239,8 @@ get_question(const struct json *j, struct arena *a, struct db *db,
 		break;
 	case HAND_TEST:
 		u->test.body = json_text(j, "body");
+		u->test.type = json_text(j, "type");
+		u->test.made = json_is(json_get(j, "made"), JSON_TRUE);
 		break;
 	case HAND_FETCH:
 		u->pull.what = PULL_FETCH;

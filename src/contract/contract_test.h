@@ -98,9 +98,11 @@ sub(struct world *w, const char *json)
 static inline struct sub_conf *
 hub(struct world *w, const char *more)
 {
-	char json[1024];
+	char json[1024], all[512];
 
-	(void)snprintf(json, sizeof(json), HUB, more);
+	(void)snprintf(all, sizeof(all), "%s%s", more,
+	    strstr(more, "\"otp\"") ? "" : ",\"otp\":null");
+	(void)snprintf(json, sizeof(json), HUB, all);
 	return sub(w, json);
 }
 

@@ -275,7 +275,7 @@ test_refused(void **state)
 	    "\"url\":\"https://{tenant}.example/r\","
 	    "\"hub\":{\"tenant\":{\"pointer\":\"/payload/t\"},"
 	    "\"domain\":\"d\",\"eventApiKey\":\"k\",\"organizationId\":\"o\","
-	    "\"servicePartition\":\"p\",\"sender\":\"s\"}}");
+	    "\"servicePartition\":\"p\",\"sender\":\"s\",\"otp\":null}}");
 	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
 		enum reason reason = REASON_NONE;
 		int rc;
@@ -334,7 +334,7 @@ test_dots(void **state)
 		    "\"hub\":{\"tenant\":{\"pointer\":\"/payload/t\"},"
 		    "\"domain\":\"d\",\"eventApiKey\":\"k\","
 		    "\"organizationId\":\"o\",\"servicePartition\":\"p\","
-		    "\"sender\":\"s\"}}",
+		    "\"sender\":\"s\",\"otp\":null}}",
 		    rows[i].path);
 		s = sub(&w, text);
 		(void)snprintf(text, sizeof(text),
@@ -431,6 +431,32 @@ test_W14_policy_scaled(void **state)
 	sub_free(s);
 }
 
+/* An event of ours goes its way, whatever the pointers want. */
+static void
+test_send(void **state)
+{
+	struct world w = *(struct world *)*state;
+	struct sub_conf *s = hub(&w, OTP);
+	enum reason reason = REASON_NONE;
+	struct request r;
+	struct err e;
+
+	w.ev.type = request_test_type(w.arena, s);
+	assert_str(w.ev.type, "user.test");
+	w.ev.body = STR("{\"payload\":{}}");
+	assert_int_equal(
+	    request_make(w.arena, s, &w.ev, &w.at, &r, &reason, &e),
+	    ERR_INVALID);
+	w.at.made = true;
+	r = make(&w, s);
+	assert_str(r.url, "https://alb/r/user-events");
+	assert_non_null(strstr(head(&w, &r), "X-PCA-organization-id: test\n"));
+	sub_free(s);
+	s = sub(&w, "{" BASE "}");
+	assert_str(request_test_type(w.arena, s), "TEST");
+	sub_free(s);
+}
+
 int
 main(void)
 {
@@ -445,6 +471,7 @@ main(void)
 	    cmocka_unit_test(test_dots),
 	    cmocka_unit_test(test_head),
 	    cmocka_unit_test(test_W14_policy_scaled),
+	    cmocka_unit_test(test_send),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -494,16 +494,21 @@ member_query(const struct member_io *io, const struct member *m,
 	return rc;
 }
 
+/* Where an empty one is out of range it stands for "not given". */
 static void
-write_text(struct buf *b, const char *name, struct str s, bool pointer)
+write_text(struct buf *b, const char *name, struct str s, bool empty_ok)
 {
-	if (!pointer) {
-		put_text(b, name, s.n > 0 ? s : (struct str){.p = NULL});
-		return;
-	}
-	put_open(b, name, '{');
-	put_text(b, "pointer", s);
-	put_close(b, '}');
+	put_text(b, name, s.n > 0 || empty_ok ? s : (struct str){.p = NULL});
+}
+
+static void
+write_value(struct buf *b, const char *name, const struct sub_value *v)
+{
+	if (v->pointer)
+		put_open(b, name, '{');
+	write_text(b, v->pointer ? "pointer" : name, v->text, v->pointer);
+	if (v->pointer)
+		put_close(b, '}');
 }
 
 static void
@@ -529,13 +534,14 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
 	case MEMBER_STRING:
 	case MEMBER_CHARS:
 	case MEMBER_POINTER:
-		write_text(b, m->name, *(const struct str *)field, false);
+		write_text(b, m->name, *(const struct str *)field,
+		    m->least == 0 && m->most > 0);
 		break;
 	case MEMBER_SECRET:
 		return member_secret_write(
 		    io, m->name, *(const struct str *)field, b, e);
 	case MEMBER_VALUE:
-		write_text(b, m->name, value->text, value->pointer);
+		write_value(b, m->name, value);
 		break;
 	case MEMBER_BOOL:
 		put_bool(b, m->name, *(const bool *)field);

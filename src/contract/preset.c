@@ -117,6 +117,10 @@ preset_parse(struct str name, struct str json, const struct conf *conf,
 	p->body_max = p->truncate ? conf->webhook_max_payload_size
 				  : (int64_t)REQUEST_BODY_MAX;
 	p->retries_max = RETRY_DELAYS_MAX;
+	p->endpoint_root = arena_dup(a, str_of(conf->webhooks_endpoint_root));
+	p->user_path = arena_dup(a, str_of(conf->webhooks_user_path));
+	p->organization_path =
+	    arena_dup(a, str_of(conf->webhooks_organization_path));
 	apply_settings(p, conf);
 	*ret = p;
 	return OK;

@@ -23,7 +23,8 @@
  *   retry        {delaysMs} or {baseMs, maxMs, count}, and {jitterMs: [from,
  *                to, step] | jitterPercent, retryAfter}
  *   timeout      {connectMs, totalMs}
- *   concurrency, ratePerSecond, breaker {failures, openMs} | null
+ *   concurrency, concurrencyFloor, ratePerSecond
+ *   breaker      {failures, openMs, holds: all | first} | null
  *   order        none | key, orderKey, spacing {ms, key}, lockMs
  *   preflight    {url, pointer, equals, fail}
  *   log          {call, error, tracePointer}
@@ -126,6 +127,8 @@ struct preset {
 	struct str json; /* as it was given */
 	bool builtin;
 	bool uses_hub; /* a subscription needs the `hub` object */
+	/* … and has these settings where it says nothing: webhooks.* */
+	struct str endpoint_root, user_path, organization_path;
 	bool truncate;
 	struct str truncate_pointer, truncate_mark;
 	struct str *frame;
@@ -154,9 +157,11 @@ struct preset {
 	int64_t retries_max; /* a subscription may not ask for more */
 	int64_t connect_ms, total_ms;
 	int64_t concurrency;
-	int64_t rate_per_second;  /* 0: no limit */
-	int64_t breaker_failures; /* 0: no breaker */
+	int64_t concurrency_floor; /* that failures leave of it */
+	int64_t rate_per_second;   /* 0: no limit */
+	int64_t breaker_failures;  /* 0: no breaker */
 	int64_t breaker_open_ms;
+	bool breaker_first; /* it holds first tries alone */
 	struct vars order_key, spacing_key;
 	int64_t spacing_ms, lock_ms; /* 0: none */
 	struct preflight preflight;

@@ -158,6 +158,8 @@ same_policy(const struct sub_conf *a, const struct sub_conf *b)
 	assert_int_equal(x.rate_per_second, y.rate_per_second);
 	assert_int_equal(x.ordered, y.ordered);
 	assert_int_equal(x.breaker_failures, y.breaker_failures);
+	assert_int_equal(x.breaker_first, y.breaker_first);
+	assert_int_equal(x.concurrency_floor, y.concurrency_floor);
 	assert_int_equal(x.breaker_open_ms, y.breaker_open_ms);
 	assert_int_equal(x.spacing_ms, y.spacing_ms);
 	assert_int_equal(x.lock_ms, y.lock_ms);

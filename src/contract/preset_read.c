@@ -11,6 +11,7 @@ static const char *const ENCODINGS[] = {"hex", "base64", NULL};
 static const char *const ENCODES[] = {"none", "percent", NULL};
 static const char *const KEYS[] = {"text", "decoded", NULL};
 static const char *const ORDERS[] = {"none", "key", NULL};
+static const char *const HOLDS[] = {"all", "first", NULL};
 static const char *const GATHERS[] = {"mode", "child", NULL};
 static const char *const SETTINGS[] = {"none", "dispatcher", "callback", NULL};
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};
@@ -408,6 +409,7 @@ static const struct member TIMEOUT[] = {
 static const struct member BREAKER[] = {
     {"failures", MEMBER_INT, AT(breaker_failures), 1, 1000},
     {"openMs", MEMBER_INT, AT(breaker_open_ms), 1, RETRY_DELAY_MAX_MS},
+    {"holds", MEMBER_EITHER, AT(breaker_first), .words = HOLDS},
     {.name = NULL},
 };
 static const struct member SPACING[] = {
@@ -454,6 +456,8 @@ static const struct member TOP[] = {
     {"settings", MEMBER_CHOICE, AT(settings), .words = SETTINGS},
     {"secret", MEMBER_CHOICE, AT(secret), .words = SECRETS},
     {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX},
+    {"concurrencyFloor", MEMBER_INT, AT(concurrency_floor), 1,
+	SUB_CONCURRENCY_MAX},
     {"ratePerSecond", MEMBER_INT, AT(rate_per_second), 1, SUB_RATE_MAX},
     {"order", MEMBER_EITHER, AT(ordered), .words = ORDERS},
     {"orderKey", MEMBER_VARS, AT(order_key), VARS_KEY},
@@ -491,6 +495,7 @@ preset_read(struct arena *a, struct str name, struct str text,
 	    .connect_ms = 10000,
 	    .total_ms = 15000,
 	    .concurrency = 16,
+	    .concurrency_floor = 1,
 	    .breaker_failures = BREAKER_FAILURES,
 	    .breaker_open_ms = BREAKER_OPEN_MS,
 	    .retry = {.retries = 10,

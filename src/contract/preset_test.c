@@ -29,24 +29,24 @@ test_at_a_glance(void **state)
 {
 	static const struct {
 		const char *name;
-		int64_t connect_ms, total_ms, concurrency, rate, spacing_ms,
-		    lock_ms;
+		int64_t connect_ms, total_ms, concurrency, floor, rate,
+		    spacing_ms, lock_ms;
 		unsigned retries, breaker;
 		bool ordered, heed, uses_hub;
 		enum preset_secret secret;
 	} rows[] = {
-	    {"standard", 10000, 15000, 16, 0, 0, 0, 10, 5, false, true, false,
-		PRESET_SECRET_STANDARD},
-	    {"cloudevents", 10000, 15000, 16, 0, 0, 0, 10, 5, false, true,
+	    {"standard", 10000, 15000, 16, 1, 0, 0, 0, 10, 5, false, true,
 		false, PRESET_SECRET_STANDARD},
-	    {"cloudevents-binary", 10000, 15000, 16, 0, 0, 0, 10, 5, false,
+	    {"cloudevents", 10000, 15000, 16, 1, 0, 0, 0, 10, 5, false, true,
+		false, PRESET_SECRET_STANDARD},
+	    {"cloudevents-binary", 10000, 15000, 16, 1, 0, 0, 0, 10, 5, false,
 		true, false, PRESET_SECRET_STANDARD},
-	    {"repository", 10000, 40000, 10, 10, 0, 0, 3, 5, false, true, false,
-		PRESET_SECRET_OPTIONAL},
-	    {"task", 10000, 30000, 16, 0, 0, 0, 3, 0, false, false, false,
+	    {"repository", 10000, 40000, 10, 10, 10, 0, 0, 3, 5, false, true,
+		false, PRESET_SECRET_OPTIONAL},
+	    {"task", 10000, 30000, 16, 8, 0, 0, 0, 3, 0, false, false, false,
 		PRESET_SECRET_TEXT},
-	    {"hub", 5000, 60000, 16, 0, 2000, 180000, 5, 0, true, false, true,
-		PRESET_SECRET_NONE},
+	    {"hub", 5000, 60000, 16, 8, 0, 2000, 180000, 5, 0, true, false,
+		true, PRESET_SECRET_NONE},
 	};
 	struct presets *ps = presets_load(*state);
 	size_t at = 0, n = 0;
@@ -59,6 +59,7 @@ test_at_a_glance(void **state)
 		assert_int_equal(p->connect_ms, rows[i].connect_ms);
 		assert_int_equal(p->total_ms, rows[i].total_ms);
 		assert_int_equal(p->concurrency, rows[i].concurrency);
+		assert_int_equal(p->concurrency_floor, rows[i].floor);
 		assert_int_equal(p->rate_per_second, rows[i].rate);
 		assert_int_equal(p->spacing_ms, rows[i].spacing_ms);
 		assert_int_equal(p->lock_ms, rows[i].lock_ms);
@@ -66,6 +67,9 @@ test_at_a_glance(void **state)
 		assert_int_equal(p->breaker_failures, rows[i].breaker);
 		if (p->breaker_failures)
 			assert_int_equal(p->breaker_open_ms, 300000);
+		/* Seed 000, 2.6.3. */
+		assert_int_equal(
+		    p->breaker_first, str_eq(p->name, STR("repository")));
 		assert_int_equal(p->ordered, rows[i].ordered);
 		assert_int_equal(p->retry.heed, rows[i].heed);
 		assert_int_equal(p->uses_hub, rows[i].uses_hub);
@@ -199,6 +203,10 @@ test_refused(void **state)
 	     "\"equals\":{}}}",
 		"/preflight/equals", "must be a number"},
 	    {"{" OK_ROW ",\"concurrency\":0}", "/concurrency", "from 1"},
+	    {"{" OK_ROW ",\"concurrencyFloor\":0}", "/concurrencyFloor",
+		"from 1"},
+	    {"{" OK_ROW ",\"breaker\":{\"holds\":\"none\"}}", "/breaker/holds",
+		"all, first"},
 	    {"{" OK_ROW ",\"order\":\"both\"}", "/order", "one of none, key"},
 	    {"{" OK_ROW ",\"frame\":[1]}", "/frame", "must be a string"},
 	    {"{" OK_ROW ",\"gathers\":\"all\"}", "/gathers",

@@ -290,6 +290,23 @@ request_wanted(const struct sub_conf *s, struct str type)
 	return s->preset->n_paths == 0 || path_for(s, type);
 }
 
+struct str
+request_test_type(struct arena *a, const struct sub_conf *s)
+{
+	const struct preset *p = s->preset;
+	struct str family = STR_EMPTY;
+
+	if (request_wanted(s, STR("TEST")))
+		return STR("TEST");
+	for (size_t i = p->n_paths; i-- > 0;)
+		if (maker_has(s, p->paths[i].when))
+			family = p->paths[i].types;
+	if (!str_ends(family, STR(".*")))
+		return family;
+	family.n--;
+	return arena_fmt(a, "%.*stest", STR_ARG(family));
+}
+
 /* "." or "..", also as %2e: a client or server goes up a folder for it. */
 static bool
 is_dots(struct str segment)
@@ -330,7 +347,10 @@ make_url(struct maker *m, struct request *r)
 	const struct preset_path *p = path_for(m->s, m->ev->type);
 	struct str path = STR_EMPTY;
 
-	if (!request_wanted(m->s, m->ev->type))
+	if (m->s->url.n == 0)
+		maker_fail(m, REASON_RENDER,
+		    "the subscription has no URL, and webhooks.endpoint.root is not set");
+	else if (!request_wanted(m->s, m->ev->type))
 		maker_fail(m, REASON_FILTER,
 		    "the preset %.*s sends no events of type %.*s",
 		    STR_ARG(m->s->preset->name), STR_ARG(m->ev->type));

@@ -39,6 +39,8 @@ struct request_attempt {
 	bool repeats;
 	unsigned number; /* 1 for the first try */
 	int64_t now_us;
+	bool made; /* for an event of ours: where it lacks what a pointer of
+		    * `hub` wants, that is "test" */
 	struct str access_token; /* AUTH_OAUTH2: from the token endpoint */
 };
 
@@ -63,6 +65,8 @@ int request_make(struct arena *a, const struct sub_conf *s,
 
 /* False when the preset's paths have no place for the type: never sent. */
 bool request_wanted(const struct sub_conf *s, struct str type);
+/* TEST, or where that has no place a type that has one, in the arena. */
+struct str request_test_type(struct arena *a, const struct sub_conf *s);
 
 /* Of the arena; `key` is the preset's order_key or spacing_key. */
 int request_key(struct arena *a, const struct sub_conf *s,

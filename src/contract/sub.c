@@ -252,13 +252,58 @@ read_doc(const struct member_io *io, const struct presets *presets,
 	return OK;
 }
 
-/* As an object. */
+#define UNSAID ((struct str){.p = NULL})
+
+/* What it says nothing of is as the settings are. */
+static void
+settings_fill(struct sub_conf *s)
+{
+	const struct preset *p = s->preset;
+	struct sub_hub *h = &s->hub;
+
+	s->own_url = s->url.n > 0;
+	if (!s->own_url && p->uses_hub)
+		s->url = p->endpoint_root;
+	h->own_user_path = h->user_path.p;
+	if (!h->own_user_path)
+		h->user_path = p->user_path;
+	h->own_organization_path = h->organization_path.p;
+	if (!h->own_organization_path)
+		h->organization_path = p->organization_path;
+}
+
+/* The setting's value, shown and written back, is not its own now. */
+static void
+settings_keep(struct sub_conf *s, const struct sub_conf *was)
+{
+	struct sub_hub *h = &s->hub;
+
+	if (!was->own_url && !s->preset->uses_hub && s->url.n == 0)
+		s->url = arena_dup(s->arena, was->url);
+	else if (!was->own_url && str_eq(s->url, was->url))
+		s->url = UNSAID;
+	if (!was->hub.own_user_path && str_eq(h->user_path, was->hub.user_path))
+		h->user_path = UNSAID;
+	if (!was->hub.own_organization_path &&
+	    str_eq(h->organization_path, was->hub.organization_path))
+		h->organization_path = UNSAID;
+}
+
+/* As an object, without what the settings say. */
 static int
 write_doc(const struct member_io *io, const struct sub_conf *s, struct buf *b,
     struct err *e)
 {
+	struct sub_conf said = *s;
+
+	if (!s->own_url)
+		said.url = UNSAID;
+	if (!s->hub.own_user_path)
+		said.hub.user_path = UNSAID;
+	if (!s->hub.own_organization_path)
+		said.hub.organization_path = UNSAID;
 	put_open(b, NULL, '{');
-	TRY(member_write(io, TOP, s, b, e));
+	TRY(member_write(io, TOP, &said, b, e));
 	put_close(b, '}');
 	return b->failed ? too_large(e) : OK;
 }
@@ -303,9 +348,6 @@ check_whole(struct sub_conf *s, const struct sub_rules *k, struct err *e)
 	int taken = 0; /* by a sink; else its URL is to be one of the web */
 
 	TRY(member_need(s->name.n > 0, "", "name", e));
-	if (s->url.n == 0 && s->preset->uses_hub)
-		s->url = arena_dup(
-		    s->arena, str_of(k->conf->webhooks_endpoint_root));
 	TRY(member_need(s->url.n > 0, "", "url", e));
 	if (!sub_called(s) && k->sink_check)
 		taken = TRY(k->sink_check(k->arg, s, e));
@@ -375,7 +417,12 @@ sub_read(struct str json, const struct sub_conf *old,
 	if (old)
 		TRY(copy_in(s, old, rules->presets, e));
 	was = *s;
+	if (old)
+		settings_fill(&was);
 	TRY(read_doc(&io, rules->presets, json, old != NULL, s, e));
+	if (old)
+		settings_keep(s, &was);
+	settings_fill(s);
 	if (rules->managed)
 		s->managed = managed_copy(s->arena, rules->managed);
 	TRY(check_whole(s, rules, e));
@@ -396,6 +443,7 @@ sub_load(struct str stored, const struct presets *presets,
 	struct member_io io = {FORM_STORED, s->arena, seal, NULL};
 
 	TRY(read_doc(&io, presets, stored, true, s, e));
+	settings_fill(s);
 	TRY(url_compile(s, e));
 	if (seal)
 		TRY(sub_secrets_arm(s, e));
@@ -460,7 +508,9 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 	    .rate_per_second =
 		s->rate_per_second ? s->rate_per_second : p->rate_per_second,
 	    .ordered = s->has_order ? s->ordered : p->ordered,
+	    .concurrency_floor = p->concurrency_floor,
 	    .breaker_failures = p->breaker_failures,
+	    .breaker_first = p->breaker_first,
 	    .breaker_open_ms = retry_scaled(p->breaker_open_ms, scale),
 	    .spacing_ms = retry_scaled(p->spacing_ms, scale),
 	    .lock_ms = retry_scaled(p->lock_ms, scale),
@@ -480,6 +530,7 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 	if (y.total_ms < 1)
 		y.total_ms = 1;
 	y.connect_ms = smaller(y.connect_ms, y.total_ms);
+	y.concurrency_floor = smaller(y.concurrency_floor, y.concurrency);
 	*ret = y;
 }
 

@@ -21,6 +21,10 @@
  * sign beside it (where the preset says `all`) until then. A `secret` given by
  * PATCH replaces all of them at once.
  *
+ * SETTINGS. What a subscription leaves to a setting (the URL and the paths of
+ * `hub`) is not stored with it: it has the value that the setting has when it
+ * is loaded, which its preset brings. Shown, and written back, it stays so.
+ *
  * LIMITS stand in contract/limits.h; each error has the JSON pointer.
  *
  * A NEW MEMBER that is a value is a field of struct sub_conf here and a row of
@@ -83,7 +87,9 @@ struct sub_value {
 enum sub_bind { BIND_NONE, BIND_TENANT, BIND_ISSUER };
 
 struct sub_otp {
-	struct otp otp;
+	struct otp otp; /* its secret is what this one's text stands for: */
+	struct str secret;
+	enum otp_key secret_encoding;
 	int64_t digits; /* as JSON has it */
 	enum sub_bind bind;
 	struct str template; /* with {otp} once */
@@ -96,10 +102,12 @@ struct sub_hub {
 	struct str health_url; /* empty: the preset's */
 	struct str shared_internal_key, event_api_key;
 	struct str user_path, organization_path;
+	bool own_user_path, own_organization_path; /* else the settings' */
 	bool organization_events;
 	struct str account_pointer; /* into the payload */
 	enum preflight_fail preflight_fail;
-	bool has_otp; /* false: interim mode (W4) */
+	bool otp_said; /* null, too: calls without a code are no slip */
+	bool has_otp;  /* false: interim mode (W4) */
 	struct sub_otp otp;
 };
 
@@ -129,6 +137,7 @@ struct sub_conf {
 	const struct preset *preset;
 
 	struct str name, url;
+	bool own_url;         /* else the setting's, as it is now */
 	struct vars url_vars; /* the URL; {tenant} is all it may have */
 	struct vars health_vars;
 	bool enabled;
@@ -224,10 +233,11 @@ struct sub_policy {
 	struct retry_schedule retry; /* for retry_next(), with scale */
 	int64_t scale;
 	int64_t connect_ms, total_ms; /* never scaled; below half of a lock */
-	int64_t concurrency;
+	int64_t concurrency, concurrency_floor;
 	int64_t rate_per_second; /* 0: no limit */
 	bool ordered;
 	int64_t breaker_failures; /* 0: no breaker */
+	bool breaker_first;
 	/* These are scaled. */
 	int64_t breaker_open_ms, spacing_ms, lock_ms;
 };

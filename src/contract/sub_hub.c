@@ -29,7 +29,8 @@ static const struct member TABLE[] = {
 
 #define OTP(field) offsetof(struct sub_otp, field)
 static const struct member OTP_TABLE[] = {
-    {"secret", MEMBER_SECRET, OTP(otp.secret), 1, SUB_TEXT_MAX},
+    {"secret", MEMBER_SECRET, OTP(secret), 1, SUB_TEXT_MAX},
+    {"secretEncoding", MEMBER_CHOICE, OTP(secret_encoding), .words = OTP_KEYS},
     {"algorithm", MEMBER_CHOICE, OTP(otp.hash), .words = OTP_HASHES},
     {"digits", MEMBER_INT, OTP(digits), 1, OTP_MAX},
     {"step", MEMBER_INT, OTP(otp.step_s), 1, 86400},
@@ -63,12 +64,28 @@ template_ok(struct str t)
 	return at < t.n;
 }
 
+/* The key of a secret that is open. */
+static int
+otp_open(struct arena *a, struct sub_otp *o, struct err *e)
+{
+	char *key = arena_alloc(a, o->secret.n + 1);
+	size_t n = 0;
+
+	if (!otp_key(o->secret_encoding, o->secret, key, &n))
+		return json_wrong(e, "/hub/otp/secret",
+		    "must be %s, as secretEncoding says",
+		    OTP_KEYS[o->secret_encoding]);
+	o->otp.secret = (struct str){key, n};
+	return otp_valid(&o->otp, "/hub/otp", e);
+}
+
 static int
 otp_read(const struct member_io *io, const struct json *j, struct sub_hub *h,
     struct err *e)
 {
 	struct sub_otp *o = &h->otp;
 
+	h->otp_said = true;
 	if (!h->has_otp)
 		*o = OTP_INITIAL;
 	h->has_otp = j->type != JSON_NULL;
@@ -78,7 +95,7 @@ otp_read(const struct member_io *io, const struct json *j, struct sub_hub *h,
 	o->otp.digits = (unsigned)o->digits;
 	/* One that is closed has no secret. */
 	if (io->form != FORM_STORED || io->seal)
-		TRY(otp_valid(&o->otp, "/hub/otp", e));
+		TRY(otp_open(io->arena, o, e));
 	if (!template_ok(o->template))
 		return json_wrong(
 		    e, "/hub/otp/template", "must have {otp}, once");
@@ -96,8 +113,6 @@ sub_hub_read(
 	};
 	struct sub_hub *h = &s->hub;
 	const struct json *otp = json_get(j, "otp");
-	const struct sub_rules *rules = io->ctx;
-	struct arena *a = io->arena;
 
 	if (j->type == JSON_NULL) {
 		*h = (struct sub_hub){.there = false};
@@ -107,14 +122,6 @@ sub_hub_read(
 		return json_wrong(e, "/hub",
 		    "has no meaning for the preset %.*s",
 		    STR_ARG(s->preset->name));
-	if (rules) {
-		const struct conf *c = rules->conf;
-
-		/* The settings may end before the subscription does. */
-		initial.user_path = arena_dup(a, str_of(c->webhooks_user_path));
-		initial.organization_path =
-		    arena_dup(a, str_of(c->webhooks_organization_path));
-	}
 	if (!h->there)
 		*h = initial;
 	h->there = true;
@@ -180,6 +187,9 @@ sub_hub_check(
 		return json_wrong(e, "/hub", "is required by the preset");
 	for (size_t i = 0; i < COUNT_OF(NEEDED); i++)
 		TRY(member_need(NEEDED[i].there, "/hub", NEEDED[i].name, e));
+	if (!h->otp_said)
+		return json_wrong(e, "/hub/otp",
+		    "is required; with null calls have no one-time code, no shared key and no issuer");
 	TRY(member_one_line(h->event_api_key, "/hub/eventApiKey", e));
 	TRY(member_one_line(
 	    h->shared_internal_key, "/hub/sharedInternalKey", e));

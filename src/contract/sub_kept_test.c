@@ -121,7 +121,7 @@ test_hub(void **state)
 	    "\"url\":\"https://{tenant}.example/\",\"hub\":{\"tenant\":\"t\","
 	    "\"domain\":\"d\",\"eventApiKey\":\"hush3\","
 	    "\"organizationId\":\"o\",\"servicePartition\":\"p\","
-	    "\"sender\":\"s\"}}");
+	    "\"sender\":\"s\",\"otp\":null}}");
 	change(*state, far, "{\"hub\":{\"tenant\":\"other\"}}",
 	    "/hub/eventApiKey");
 }

@@ -377,6 +377,13 @@ test_refused(void **state)
 		"is required"},
 	    {"{" HUB ",\"hub\":{" HUB_BODY ",\"otp\":{\"secret\":\"s\"}}}",
 		"/hub/sharedInternalKey", "is required"},
+	    {"{" HUB ",\"hub\":{" HUB_BODY "}}", "/hub/otp", "null"},
+	    {"{" HUB ",\"hub\":{" HUB_BODY
+	     ",\"otp\":{\"secret\":\"s1\",\"secretEncoding\":\"base32\"}}}",
+		"/hub/otp/secret", "base32"},
+	    {"{" HUB ",\"hub\":{" HUB_BODY
+	     ",\"otp\":{\"secret\":\"s\",\"secretEncoding\":\"octal\"}}}",
+		"/hub/otp/secretEncoding", "text, base32, hex, base64"},
 	    {"{" HUB ",\"hub\":{" HUB_BODY ",\"otp\":{}}}", "/hub/otp/secret",
 		"must be"},
 	    {"{" HUB ",\"hub\":{" HUB_BODY
@@ -443,6 +450,15 @@ test_limits(void **state)
 }
 
 /* Defaults of `hub` come from the settings; what is secret stays so. */
+/* After a change of settings. */
+static void
+reload(struct world *w)
+{
+	presets_free(w->presets);
+	w->presets = presets_load(&w->conf);
+	w->rules.presets = w->presets;
+}
+
 static void
 test_hub(void **state)
 {
@@ -455,6 +471,7 @@ test_hub(void **state)
 	assert_int_equal(conf_set(&w->conf, STR("webhooks.endpoint.root"),
 			     STR("https://alb.example/root"), CONF_FLAG, &e),
 	    OK);
+	reload(w);
 	s = must(w,
 	    "{\"name\":\"h\",\"preset\":\"hub\",\"hub\":{"
 	    "\"tenant\":\"t1\",\"domain\":\"hub.example\","
@@ -499,6 +516,76 @@ test_hub(void **state)
 	assert_int_equal(conf_set(&w->conf, STR("webhooks.endpoint.root"),
 			     STR(""), CONF_FLAG, &e),
 	    OK);
+	reload(w);
+}
+
+static void
+setting(struct world *w, const char *name, const char *value)
+{
+	struct err e;
+
+	assert_int_equal(
+	    conf_set(&w->conf, str_of(name), str_of(value), CONF_FLAG, &e), OK);
+	reload(w);
+}
+
+static struct sub_conf *
+loaded(struct world *w, struct str text)
+{
+	struct sub_conf *s = NULL;
+	struct err e;
+
+	assert_int_equal(sub_load(text, w->presets, &SEAL, &s, &e), OK);
+	return s;
+}
+
+/* What a subscription did not set has the setting's value, as it is now. */
+static void
+test_settings_change(void **state)
+{
+	struct world *w = *state;
+	struct sub_conf *s, *t;
+	struct str text;
+
+	setting(w, "webhooks.endpoint.root", "https://one.example/r");
+	s = must(w,
+	    "{\"name\":\"h\",\"preset\":\"hub\",\"hub\":{" HUB_BODY
+	    ",\"organizationPath\":\"\",\"otp\":null}}",
+	    NULL);
+	text = stored(w, s);
+	setting(w, "webhooks.endpoint.root", "https://two.example/r");
+	setting(w, "webhooks.user.path", "/u2");
+	setting(w, "webhooks.organization.path", "/o2");
+	t = loaded(w, text);
+	assert_str(t->url, "https://two.example/r");
+	assert_str(t->hub.user_path, "/u2");
+	assert_str(t->hub.organization_path, "");
+	assert_non_null(strstr(shown(w, t, false), "\"userPath\":\"/u2\""));
+	sub_free(s);
+	/* As it is shown, written back: still not its own. */
+	s = must(w,
+	    "{\"url\":\"https://two.example/r\",\"hub\":{\"userPath\":\"/u2\"}}",
+	    t);
+	assert_true(str_eq(stored(w, s), stored(w, t)));
+	sub_free(s);
+	/* Its own stays; null gives it back. */
+	s = must(w,
+	    "{\"url\":\"https://two.example/x\",\"hub\":{\"userPath\":\"/mine\"}}",
+	    t);
+	text = stored(w, s);
+	sub_free(t);
+	setting(w, "webhooks.endpoint.root", "https://three.example/r");
+	t = loaded(w, text);
+	assert_str(t->url, "https://two.example/x");
+	assert_str(t->hub.user_path, "/mine");
+	sub_free(s);
+	s = must(w, "{\"hub\":{\"userPath\":null}}", t);
+	assert_str(s->hub.user_path, "/u2");
+	sub_free(s);
+	sub_free(t);
+	setting(w, "webhooks.endpoint.root", "");
+	setting(w, "webhooks.user.path", "/user-events");
+	setting(w, "webhooks.organization.path", "/organization-events");
 }
 
 static void
@@ -676,6 +763,7 @@ main(void)
 	    cmocka_unit_test(test_refused),
 	    cmocka_unit_test(test_limits),
 	    cmocka_unit_test(test_hub),
+	    cmocka_unit_test(test_settings_change),
 	    cmocka_unit_test(test_secrets_by_preset),
 	    cmocka_unit_test(test_rotate),
 	    cmocka_unit_test(test_rules_are_asked),

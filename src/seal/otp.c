@@ -20,6 +20,8 @@ const char *const OTP_ENCODINGS[] = {
 const char *const OTP_SALTS[] = {
     "none", "key-before", "key-after", "message-before", "message-after", NULL};
 
+const char *const OTP_KEYS[] = {"text", "base32", "hex", "base64", NULL};
+
 static const size_t HASH_LEN[] = {20, 32, 64};
 
 static int
@@ -29,6 +31,61 @@ otp_wrong(struct err *e, const char *at, const char *name, const char *why)
 
 	(void)snprintf(here, sizeof(here), "%s/%s", at, name);
 	return err_at(e, ERR_INVALID, here, "%s %s", name, why);
+}
+
+static int
+base32_digit(char c)
+{
+	if (c >= '2' && c <= '7')
+		return c - '2' + 26;
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'z' ? c - 'a' : -1;
+}
+
+static bool
+base32_read(struct str text, char *ret, size_t *ret_n)
+{
+	uint32_t bits = 0;
+	unsigned have = 0;
+	size_t n = 0;
+
+	while (text.n > 0 && text.p[text.n - 1] == '=')
+		text.n--;
+	for (size_t i = 0; i < text.n; i++) {
+		int digit = base32_digit(text.p[i]);
+
+		if (digit < 0)
+			return false;
+		bits = bits << 5 | (uint32_t)digit;
+		have += 5;
+		if (have >= 8) {
+			have -= 8;
+			ret[n++] = (char)(bits >> have & 0xff);
+		}
+	}
+	*ret_n = n;
+	return have < 5; /* else a character too many */
+}
+
+bool
+otp_key(enum otp_key form, struct str text, char *ret, size_t *ret_n)
+{
+	switch (form) {
+	case OTP_KEY_TEXT:
+		if (text.n > 0)
+			memcpy(ret, text.p, text.n);
+		*ret_n = text.n;
+		return true;
+	case OTP_KEY_BASE32:
+		return base32_read(text, ret, ret_n);
+	case OTP_KEY_HEX:
+		*ret_n = text.n / 2;
+		return str_unhex(text, ret);
+	case OTP_KEY_BASE64:
+		return base64_read(text, ret, text.n, ret_n) ||
+		       base64_url_read(text, ret, text.n, ret_n);
+	}
+	return false;
 }
 
 /* The most characters that an encoding gives for the hash. */

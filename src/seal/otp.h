@@ -5,6 +5,7 @@
  * can differ is a setting:
  *
  *   algorithm  HMAC with SHA-1, SHA-256 or SHA-512
+ *   secret     its text, or what the text encodes, is the key
  *   step, t0   the counter is (now - t0) / step, in seconds
  *   encoding   decimal: truncated as in RFC 4226, `digits` digits; hex, base32,
  *              base64: the first `digits` characters of the whole HMAC
@@ -23,6 +24,7 @@
 
 enum otp_hash { OTP_SHA1, OTP_SHA256, OTP_SHA512 };
 enum otp_encoding { OTP_DECIMAL, OTP_HEX, OTP_BASE32, OTP_BASE64 };
+enum otp_key { OTP_KEY_TEXT, OTP_KEY_BASE32, OTP_KEY_HEX, OTP_KEY_BASE64 };
 enum otp_salt {
 	OTP_SALT_NONE,
 	OTP_SALT_KEY_BEFORE,
@@ -41,6 +43,10 @@ struct otp {
 	unsigned digits;
 };
 
+/* The key that a secret's text stands for, at most text.n bytes of it. Base32
+ * with or without padding, in either case. False: it is no such text. */
+bool otp_key(
+    enum otp_key form, struct str text, char *ret, size_t *ret_n) MUST_CHECK;
 /* What came from a user; `at` is the JSON pointer of the object. */
 int otp_valid(const struct otp *o, const char *at, struct err *e) MUST_CHECK;
 /* The code at now_us, and its length. `bound` may be empty. */
@@ -54,5 +60,5 @@ bool otp_check(const struct otp *o, struct str bound, struct str code,
     int64_t now_us, int64_t *ret_step);
 
 /* The words of the settings: "sha256", "base32", "key-before". NULL ends. */
-extern const char *const OTP_HASHES[], *const OTP_ENCODINGS[],
-					   *const OTP_SALTS[];
+extern const char *const OTP_HASHES[],
+    *const OTP_ENCODINGS[], *const OTP_SALTS[], *const OTP_KEYS[];

@@ -43,6 +43,43 @@ test_rfc6238(void **)
 		}
 }
 
+/* The key of RFC 6238 in each spelling. */
+static void
+test_keys(void **)
+{
+	static const struct {
+		enum otp_key form;
+		const char *text, *want; /* NULL: refused */
+	} rows[] = {
+	    {OTP_KEY_TEXT, "12345678901234567890", "12345678901234567890"},
+	    {OTP_KEY_BASE32, "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
+		"12345678901234567890"},
+	    {OTP_KEY_BASE32, "gezdgnbv", "12345"},
+	    {OTP_KEY_BASE32, "GE======", "1"},
+	    {OTP_KEY_BASE32, "GEZA", "12"},
+	    {OTP_KEY_BASE32, "GEZ", NULL},
+	    {OTP_KEY_BASE32, "GE1A", NULL},
+	    {OTP_KEY_BASE32, "GE ZA", NULL},
+	    {OTP_KEY_HEX, "3132333435", "12345"},
+	    {OTP_KEY_HEX, "313", NULL},
+	    {OTP_KEY_HEX, "3g", NULL},
+	    {OTP_KEY_BASE64, "MTIzNDU2Nzg5MA==", "1234567890"},
+	    {OTP_KEY_BASE64, "MTIzNDU2Nzg5MA", "1234567890"},
+	    {OTP_KEY_BASE64, "MTIz!", NULL},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char key[64];
+		size_t n = 0;
+		bool ok = otp_key(rows[i].form, str_of(rows[i].text), key, &n);
+
+		if (ok != (rows[i].want != NULL))
+			fail_msg("%s", rows[i].text);
+		if (ok && !str_eq((struct str){key, n}, str_of(rows[i].want)))
+			fail_msg("%s: %.*s", rows[i].text, (int)n, key);
+	}
+}
+
 /* A code is good in its step and one to either side. */
 static void
 test_window(void **)
@@ -142,6 +179,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rfc6238),
+	    cmocka_unit_test(test_keys),
 	    cmocka_unit_test(test_window),
 	    cmocka_unit_test(test_salt_and_encodings),
 	    cmocka_unit_test(test_refused),

@@ -276,7 +276,7 @@ def test_hub_refuses(t):
         "name": "h", "url": r.url("/"), "preset": "hub", "batch": {"mode": "batched"},
         "hub": {"tenant": "a", "domain": "hub.example", "sharedInternalKey": "aaaaaaaa",
                 "eventApiKey": "bbbbbbbb", "organizationId": "1", "servicePartition": "p",
-                "sender": "s"}}).want(422, pointer="/batch/mode")
+                "sender": "s", "otp": None}}).want(422, pointer="/batch/mode")
 
 
 def test_copies_are_not_listed(t):

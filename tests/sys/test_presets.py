@@ -189,8 +189,7 @@ def failing(t, c, path, preset, times=1, **more):
     r.answer(path, 500)
     sub = c.post("/v1/subscriptions", {"name": n, "url": r.url(path), "preset": n,
                                        **more}).want(201).json
-    for _ in range(times):
-        c.publish(envelope()).want(202)
+    c.publish_ndjson([envelope() for _ in range(times)]).want(200)
     return r, sub
 
 
@@ -198,7 +197,7 @@ def test_breaker_terms(t):
     """A preset's own failures and openMs; those without one never stop."""
     c = t.srv.client()
     verdicts = MINE["verdicts"] + [{"status": "500-599", "verdict": "retry"}]
-    retry = {"delaysMs": [3000] * 60}  # 30 ms each at this scale
+    retry = {"delaysMs": [30000] * 60}  # 300 ms each at this scale: all six go before
     slow, _ = failing(t, c, "/two", {"verdicts": verdicts, "retry": retry, "concurrency": 1,
                                      "breaker": {"failures": 2, "openMs": 3600 * 1000}}, 6)
     short, _ = failing(t, c, "/short", {"verdicts": verdicts, "retry": retry, "concurrency": 1,

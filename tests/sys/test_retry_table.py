@@ -398,9 +398,8 @@ def test_breaker(t):
     srv, r = t.server(TIME_SCALE="100"), Receiver(t)
     c, type = srv.client(), fresh()
     r.answer("/b", 503)
-    sub = subscribe(c, r.url("/b"), types=[type], retry={"delaysMs": [1000] * 6, "jitterMs": 0})
-    for i in range(8):
-        c.publish(event(type, key=f"k{i}")).want(202)
+    sub = subscribe(c, r.url("/b"), types=[type], retry={"delaysMs": [200000] * 6, "jitterMs": 0})
+    c.publish_ndjson([event(type, key=f"k{i}") for i in range(8)]).want(200)
     opened = r.wait_for(5, "/b")[4].at
     time.sleep(0.4)
     n = r.count("/b")
@@ -421,6 +420,66 @@ def test_breaker(t):
     until(lambda: not waiting(srv, sub), "all are delivered")
     same(dead(srv, sub), [], "none was given up")
     same(len({x.id for x in r.at("/b")}), 8, "eight deliveries")
+
+
+def opened(srv):
+    """When the open breakers end, in seconds."""
+    return [int(x[0]) / 1e6 for x in
+            srv.rows("SELECT open_until FROM endpoint_state WHERE open_until > 0")]
+
+
+def test_breaker_and_one_poison_event(t):
+    """The tries of one event open no breaker, however many: others are not held."""
+    srv, r = t.server(), Receiver(t)
+    c, type = srv.client(), fresh()
+    r.answer("/p", lambda q: 503 if "poison" in q.body.decode() else 200)
+    sub = subscribe(c, r.url("/p"), types=[type], retry={"delaysMs": [100000] * 12, "jitterMs": 0})
+    c.publish(event(type, key="poison")).want(202)
+    for n in range(1, 13):  # on and on, and others go between
+        r.wait_for(n, "/p", when=lambda q: "poison" in q.body.decode())
+        same(opened(srv), [], f"no breaker after {n} tries")
+    c.publish(event(type, key="good")).want(202)
+    r.wait_for(1, "/p", when=lambda q: "good" in q.body.decode())
+    until(lambda: dead(srv, sub) == [(EXHAUSTED, "13")], "its own tries are used up")
+    same(opened(srv), [], "no breaker at the end")
+
+
+def test_breaker_holds_first_tries_of_repository(t):
+    """Seed 000, 2.6.3: what was tried has its retries and its dead letter, breaker or not."""
+    srv, r = t.server(TIME_SCALE="15"), Receiver(t)  # open for 20 s
+    c, type = srv.client(), fresh()
+    r.answer("/f", 503)
+    sub = subscribe(c, r.url("/f"), preset="repository", types=[type])
+    c.publish_ndjson([event(type, key=f"first{i}") for i in range(5)]).want(200)
+    until(lambda: opened(srv), "the breaker is open")
+    c.publish_ndjson([event(type, key=f"later{i}") for i in range(3)]).want(200)
+    until(lambda: dead(srv, sub) == [(EXHAUSTED, "4")] * 5, "each had three retries")
+    until_open, = opened(srv)
+    calls = r.at("/f")
+    if time.time() < until_open:  # else the machine was too slow to see it
+        same(len(calls), 20, "and those that came later were not tried")
+    tried = {x.id: [y.at for y in calls if y.id == x.id] for x in calls}
+    for at in sorted(tried.values())[:5]:
+        for i, ms in enumerate((2000, 4000, 8000)):
+            check(at[i + 1] - at[i] >= 0.99 * ms / 15000, f"retry {i + 1}", at)
+    r.answer_as_usual("/f")
+    until(lambda: attempts(srv, sub).count("0") == 3, "the others, once it is well", 60)
+
+
+def test_floor_of_task(t):
+    """However often it failed, eight calls go at once: nobody waits for all before him."""
+    srv, r = t.server(TIME_SCALE="1"), Receiver(t)
+    c, type, gate = srv.client(), fresh(), threading.Event()
+    t.later(gate.set)
+    sub = subscribe(c, r.url("/t"), preset="task", types=[type])
+    r.answer("/t", 503)
+    c.publish_ndjson([event(type) for _ in range(12)]).want(200)
+    until(lambda: len(attempts(srv, sub)) == 12, "twelve failures")
+    r.answer("/t", lambda q: (gate.wait(25), 200)[1])
+    c.publish_ndjson([event(type) for _ in range(12)]).want(200)
+    r.wait_for(12 + 8, "/t")
+    gate.set()
+    until(lambda: attempts(srv, sub).count("0") == 12, "and then the others")
 
 
 def test_deadline(t):

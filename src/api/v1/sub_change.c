@@ -4,6 +4,7 @@
 #include "api/io.h"
 #include "api/v1/sub.h"
 #include "contract/limits.h"
+#include "contract/request.h"
 #include "contract/sub.h"
 #include "event/append.h"
 #include "http/client/guard.h"
@@ -292,16 +293,16 @@ api_subs_rotate(struct req *r, struct db *db, struct err *e)
 
 /* Trying it out ------------------------------------------------------------ */
 
-/* As one that was published, of type TEST. */
+/* As one that was published. */
 static struct str
-test_event(struct req *r, const struct sub_conf *s)
+test_event(struct req *r, const struct sub_conf *s, struct str type)
 {
 	struct buf b CLEANUP(buf_done) = BUF(4 * KIB);
 
 	put_open(&b, NULL, '{');
 	put_uuid(&b, "eventId", uuid_v4());
 	put_int(&b, "schemaVersion", 1);
-	put_z(&b, "eventType", "TEST");
+	put_text(&b, "eventType", type);
 	put_time(&b, "occurredAt", clock_now_us());
 	put_uuid(&b, "tenantId",
 	    s->tenants.n ? s->tenants.v[0] : (struct uuid){{0}});
@@ -345,10 +346,12 @@ int
 api_subs_test(struct req *r, struct db *db, struct err *e)
 {
 	static const struct member BODY[] = {
-	    {"event", MEMBER_OBJECT, 0, .about = "absent: one of type TEST"},
+	    {"event", MEMBER_OBJECT, 0,
+		.about = "absent: one of type TEST, or where the preset has "
+			 "no path for it of a type that has one"},
 	    {.name = NULL},
 	};
-	const struct json *event = NULL;
+	const struct json *event = NULL, *type;
 	struct sub_op *op;
 
 	TRY(sub_op_new(r, db, &op, e));
@@ -356,6 +359,12 @@ api_subs_test(struct req *r, struct db *db, struct err *e)
 	/* Also of one that is managed elsewhere: nothing is changed. */
 	TRY(sub_seen_get(r, db, op->presets, &op->seen, e));
 	TRY(api_behind(r, db, &op->ask.ask, e));
-	op->ask.body = event ? event->raw : test_event(r, op->seen.conf);
+	type = json_get(event, "eventType");
+	op->ask.type = json_is(type, JSON_STRING)
+			   ? type->text
+			   : request_test_type(r->arena, op->seen.conf);
+	op->ask.made = !event;
+	op->ask.body =
+	    event ? event->raw : test_event(r, op->seen.conf, op->ask.type);
 	return api_next(r, test);
 }

@@ -118,7 +118,9 @@ endpoint_get(struct core *c, uint64_t id)
 	ep->id = id;
 	ep->cap = CONCURRENCY_FIRST;
 	ep->timer.kind = TIMER_ENDPOINT;
+	ep->run = ++c->runs;
 	list_init(&ep->ready);
+	list_init(&ep->again);
 	list_init(&ep->members);
 	map_set(c->endpoints, KEY(ep->id), ep);
 	return ep;
@@ -143,6 +145,8 @@ endpoint_widen(struct endpoint *ep, const struct core_sub *o)
 {
 	if (o->concurrency > ep->cap_max)
 		ep->cap_max = o->concurrency;
+	if (o->floor > ep->floor)
+		ep->floor = o->floor;
 	if (o->url_rate_us > ep->rate.interval_us)
 		ep->rate.interval_us = o->url_rate_us;
 }
@@ -150,7 +154,7 @@ endpoint_widen(struct endpoint *ep, const struct core_sub *o)
 static void
 endpoint_terms(struct endpoint *ep)
 {
-	ep->cap_max = 1;
+	ep->cap_max = ep->floor = 1;
 	ep->rate.interval_us = 0;
 	list_each (const struct sub, s, &ep->members, in_members)
 		endpoint_widen(ep, &s->o);
@@ -166,9 +170,11 @@ leave_endpoint(struct core *c, struct sub *s)
 	if (!ep)
 		return;
 	list_remove(&ep->ready, &s->in_ep);
+	list_remove(&ep->again, &s->in_again);
 	list_remove(&ep->members, &s->in_members);
 	s->ep = NULL;
-	if (s->o.concurrency >= ep->cap_max || s->o.url_rate_us > 0)
+	if (s->o.concurrency >= ep->cap_max || s->o.floor >= ep->floor ||
+	    s->o.url_rate_us > 0)
 		endpoint_terms(ep);
 	endpoint_drop_idle(c, ep);
 }
@@ -183,7 +189,7 @@ join_endpoint(struct core *c, struct sub *s, const struct core_sub *o)
 		s->ep = ep;
 		ep->pull = o->pull;
 		list_add(&ep->members, &s->in_members);
-	} else if (o->concurrency < s->o.concurrency ||
+	} else if (o->concurrency < s->o.concurrency || o->floor < s->o.floor ||
 		   o->url_rate_us < s->o.url_rate_us) {
 		s->o = *o;
 		endpoint_terms(ep);
@@ -200,6 +206,7 @@ sub_new(struct core *c, const struct core_sub *o, int64_t now)
 	s->timer.kind = TIMER_SUB;
 	list_init(&s->items);
 	list_init(&s->ready);
+	list_init(&s->again);
 	list_init(&s->readers);
 	list_init(&s->replays);
 	list_init(&s->starved);
@@ -512,7 +519,7 @@ item_free(struct core *c, struct item *it)
 	timer_off(c, &it->timer);
 	list_remove(&c->dirty, &it->in_dirty);
 	list_remove(&c->expired, &it->in_expired);
-	list_remove(&s->ready, &it->in_ready);
+	item_unready(it);
 	list_remove(&s->items, &it->in_sub);
 	peers_leave(c, it);
 	s->own -= it->spot.rep == 0;

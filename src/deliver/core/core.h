@@ -85,20 +85,26 @@ struct core_sub {
 	 * those without one had better have a number of their own. */
 	uint64_t endpoint;
 	int order;
-	int concurrency;     /* > 0 */
-	int64_t rate_us;     /* between two sends; 0: no limit */
+	int concurrency; /* > 0 */
+	int floor;       /* calls at once that no failure takes away; 0: as 1 */
+	int64_t rate_us; /* between two sends; 0: no limit */
 	int64_t url_rate_us; /* the same for the whole endpoint */
 	int64_t lock_us;     /* > 0: a row SENDING is stored before each send */
 	int64_t spacing_us; /* from the end of a call to the next of its skey */
 	/*
-	 * After so many failures in a row of its endpoint, the last of them
-	 * its own, it opens the endpoint's breaker for so long; 0: it never
-	 * does. Those who share an endpoint each have their own terms: who
-	 * gives up first opens it, and only for as long as its own terms say,
-	 * so that nobody is held for longer than one that saw it fail wants.
+	 * After failures of so many deliveries of its endpoint in a row, the
+	 * last of them its own, it opens the endpoint's breaker for so long;
+	 * 0: it never does. The tries of one delivery count once: what fails
+	 * again and again may be the event's fault. Those who share an endpoint
+	 * each have their own terms: who gives up first opens it, and only for
+	 * as long as its own terms say, so that nobody is held for longer than
+	 * one that saw it fail wants.
 	 */
 	int breaker_fails;
 	int64_t breaker_us;
+	/* An open breaker holds first tries alone: what was tried keeps its
+	 * schedule, and no try of it is free. */
+	bool breaker_first;
 	bool block;   /* a dead letter stops its lane until somebody decides */
 	bool enabled; /* false: a reader that stands still */
 	bool held;    /* with enabled false: by us, see core_hold() */
@@ -194,11 +200,11 @@ struct core_row {
 struct core_send {
 	struct item *item;   /* handle for core_result() */
 	struct core_row row; /* as it was before; but for its state */
-	bool probe;          /* of an open breaker: failing costs no try */
-	void *ev;            /* NULL: has to be read from the log */
-	bool pull;           /* as its subscription is; then also: */
-	bool mark;           /* see core_handed() */
-	int64_t at;          /* the lease began; row.next_at: it ends */
+	bool probe; /* of an open breaker; but for breaker_first a free try */
+	void *ev;   /* NULL: has to be read from the log */
+	bool pull;  /* as its subscription is; then also: */
+	bool mark;  /* see core_handed() */
+	int64_t at; /* the lease began; row.next_at: it ends */
 };
 
 bool core_next_send(struct core *c, int64_t now, struct core_send *ret);
@@ -225,8 +231,9 @@ struct core_result {
 	int status;               /* HTTP status or 0 */
 	int reason;               /* contract/verdict.h */
 	int dead_reason;          /* of the dead letter, when another */
-	struct core_rec rec;      /* CORE_OK: at this version it was handed */
-	int64_t rv;               /* over; rec zero: nobody asks */
+	bool holds; /* … which stops its lane, as if it were `block` */
+	struct core_rec rec; /* CORE_OK: at this version it was handed */
+	int64_t rv;          /* over; rec zero: nobody asks */
 	void *detail; /* the caller's; comes back with the attempt, or, when
 		       * nothing was tried, with the dead letter */
 };

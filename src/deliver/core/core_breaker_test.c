@@ -64,28 +64,111 @@ breaker_opens_probes_and_closes(void **)
 	core_free(c);
 }
 
+/* Its tries count once, with order and without: nobody else is held. */
 static void
-breaker_wants_two_keys(void **)
+breaker_wants_several_deliveries(void **)
+{
+	for (int order = CORE_ORDER_NONE; order <= CORE_ORDER_KEY; order++) {
+		struct core *c = make(8);
+		struct core_sub s = terms(1);
+		struct core_send x, y;
+		int64_t now = T0;
+
+		s.breaker_fails = 2;
+		s.order = order;
+		core_sub(c, &s, T0);
+		feed(c, 1, 1, 7, T0);
+		for (int i = 0; i < 8; i++, now += 2 * SEC) {
+			core_tick(c, now);
+			x = send_one(c, now);
+			assert_int_equal(x.row.seq, 1);
+			assert_false(x.probe);
+			result(c, x.item, CORE_LATER, now);
+			settle(c, now);
+		}
+		/* It hangs, and another one goes beside it. */
+		core_tick(c, now);
+		x = send_one(c, now);
+		feed(c, 1, 2, 8, now);
+		y = send_one(c, now);
+		assert_int_equal(y.row.seq, 2);
+		result(c, y.item, CORE_LATER, now);
+		/* Now they are two. */
+		feed(c, 1, 3, 9, now);
+		send_none(c, now);
+		/* A success of any of them closes it. */
+		result(c, x.item, CORE_OK, now);
+		assert_int_equal(send_one(c, now).row.seq, 3);
+		core_free(c);
+	}
+}
+
+/* What was tried keeps its schedule; first tries wait, and none is free. */
+static void
+breaker_holds_first_tries(void **)
 {
 	struct core *c = make(8);
 	struct core_sub s = terms(1);
+	struct core_seen seen;
+	struct core_send x;
+	int64_t now;
+
+	s.breaker_fails = 1;
+	s.breaker_first = true;
+	core_sub(c, &s, T0);
+	feed(c, 1, 1, 0, T0);
+	feed(c, 1, 2, 0, T0);
+	x = send_one(c, T0);
+	result(c, x.item, CORE_LATER, T0);
+	send_none(c, T0);
+	settle(c, T0);
+	for (int i = 1; i <= 2; i++) {
+		now = T0 + i * 2 * SEC;
+		core_tick(c, now);
+		x = send_one(c, now);
+		assert_int_equal(x.row.seq, 1);
+		assert_int_equal(x.row.tries, i);
+		assert_false(x.probe);
+		send_none(c, now);
+		result(c, x.item, i < 2 ? CORE_LATER : CORE_SPENT, now);
+		settle(c, now);
+	}
+	assert_false(core_look(c, 1, 1, 0, &seen));
+	/* A first try is the probe, and costs a try. */
+	send_none(c, T0 + BREAKER_US - 1);
+	now = T0 + BREAKER_US;
+	core_tick(c, now);
+	x = send_one(c, now);
+	assert_true(x.probe);
+	assert_int_equal(x.row.seq, 2);
+	result(c, x.item, CORE_LATER, now);
+	assert_true(core_look(c, 1, 2, 0, &seen));
+	assert_int_equal(seen.row.tries, 1);
+	settle(c, now);
+	core_tick(c, now + SEC);
+	assert_int_equal(send_one(c, now + SEC).row.seq, 2);
+	core_free(c);
+}
+
+/* Whatever fails, so many calls go at once. */
+static void
+failures_leave_the_floor(void **)
+{
+	struct core *c = make(64);
+	struct core_sub s = terms(1);
 	struct core_send x;
 
-	s.breaker_fails = BREAKER_FAILURES;
-	s.order = CORE_ORDER_KEY;
+	s.floor = 3;
 	core_sub(c, &s, T0);
-	feed(c, 1, 1, 9, T0);
-	x = send_one(c, T0);
-	result(c, x.item, CORE_OK, T0);
-	for (int64_t seq = 2; seq <= 4; seq++)
-		feed(c, 1, seq, 7, T0);
-	for (int i = 0; i < 8; i++) {
-		core_tick(c, T0 + i * 2 * SEC);
-		x = send_one(c, T0 + i * 2 * SEC);
-		assert_false(x.probe);
-		result(c, x.item, CORE_LATER, T0 + i * 2 * SEC);
-		settle(c, T0 + i * 2 * SEC);
+	for (int64_t i = 1; i <= 40; i++)
+		feed(c, 1, i, 0, T0);
+	for (int i = 0; i < 20; i++) {
+		x = send_one(c, T0);
+		result(c, x.item, CORE_LATER, T0);
 	}
+	for (int i = 0; i < 3; i++)
+		(void)send_one(c, T0);
+	send_none(c, T0);
 	core_free(c);
 }
 
@@ -166,7 +249,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(breaker_opens_probes_and_closes),
-	    cmocka_unit_test(breaker_wants_two_keys),
+	    cmocka_unit_test(breaker_wants_several_deliveries),
+	    cmocka_unit_test(breaker_holds_first_tries),
+	    cmocka_unit_test(failures_leave_the_floor),
 	    cmocka_unit_test(breaker_has_terms_of_its_own),
 	    cmocka_unit_test(breaker_stays_when_nothing_was_asked),
 	};

@@ -144,7 +144,9 @@ core_requeue(struct core *c, const struct core_row *row, int64_t now)
 		it->row.crashes = 0;
 	} else if (it->state == IT_RETRY || it->state == IT_HELD ||
 		   it->state == IT_WAIT) {
+		item_unready(it);
 		it->row.tries = it->row.crashes = 0;
+		it->fail_run = 0;
 		it->state = IT_WAIT;
 		timer_off(c, &it->timer);
 	} else {
@@ -218,7 +220,7 @@ why(const struct item *it, int64_t *ret_due)
 		return "an earlier one of its key is not delivered yet";
 	if (s->o.pull)
 		return "it waits for a worker to fetch it";
-	if (s->ep->open) {
+	if (s->ep->open && !it->again) {
 		*ret_due = s->ep->open_until;
 		return "the breaker of its endpoint is open";
 	}

@@ -62,7 +62,7 @@ peers_fly(struct item *it)
 	p->flying++;
 	list_each (struct item, x, &p->items, in_peers) {
 		if (x != it && peers_busy(x))
-			list_remove(&x->sub->ready, &x->in_ready);
+			item_unready(x);
 	}
 }
 
@@ -162,6 +162,6 @@ peers_turn(struct core *c, struct item *it, int64_t now)
 		return true;
 	outdo(c, it, true, now);
 	/* One of its own lane went: that made this one ready once more. */
-	list_remove(&it->sub->ready, &it->in_ready);
+	item_unready(it);
 	return false;
 }

@@ -72,12 +72,15 @@ struct item {
 	enum item_state state;
 	bool has_row; /* the store has one, or will with the next flush */
 	bool probe;   /* in flight for an open breaker */
+	bool free;    /* and failing costs no try */
+	bool again;   /* ready, and no breaker holds it: breaker_first */
 	bool orphan;  /* in flight, and its subscription is gone */
 	bool counted; /* careful: its row says one crash more than there was */
 	bool handed;  /* pull: a worker has it */
 	bool mark;    /* pull: see core_handed() */
 	int breaker_fails; /* as its subscription was when it was sent */
 	int64_t breaker_us;
+	uint64_t fail_run; /* of its endpoint, when its failure was counted */
 	int64_t fed_at;
 	int64_t flew_at; /* pull */
 	struct endpoint *sent_to;
@@ -124,7 +127,8 @@ struct rate {
 struct sub {
 	struct core_sub o;
 	struct endpoint *ep;
-	struct list items, ready;
+	struct list items;
+	struct list ready, again;     /* that may be sent: item.again */
 	struct list readers, replays; /* replays are in both */
 	struct list starved;          /* readers that found no room */
 	struct reader *rd;
@@ -141,22 +145,22 @@ struct sub {
 	int64_t spaced_from;  /* calls may have ended just before a start */
 	struct rate rate;
 	struct timer timer;
-	struct link in_ep; /* it has items that are ready */
+	struct link in_ep;    /* it has items that are ready */
+	struct link in_again; /* … though the breaker is open */
 	struct link in_members, in_settling, in_starving, in_pulls;
 	bool ended;
 };
 
 struct endpoint {
 	uint64_t id;
-	struct list ready, members; /* subs */
-	int in_flight, cap, cap_max;
+	struct list ready, again, members; /* subs */
+	int in_flight, cap, cap_max, floor;
 	struct rate rate;
 	int64_t not_before, open_until;
-	bool open, probing, dirty, sick;
-	bool pull; /* of those who pull; not shared with others */
-	int fails;
-	uint64_t fail_key, seen_key;
-	bool fail_keys, seen_keys; /* more than one */
+	bool open, dirty, sick;
+	bool pull;    /* of those who pull; not shared with others */
+	int fails;    /* deliveries that failed since the last success */
+	uint64_t run; /* which changes with each success; unique */
 	struct timer timer;
 	struct link in_run, in_sick;
 	struct link in_dirty;
@@ -195,6 +199,7 @@ struct core {
 	struct list readers, closing, want, check, starving;
 	struct list moved, urgent, lagging;
 	struct heap timers;
+	uint64_t runs;             /* of all endpoints */
 	int64_t upto;              /* dispatch came so far */
 	int64_t cursor, cursor_at; /* stored, when */
 	int64_t settled_upto;      /* newest of any; 0: dispatch is past them */
@@ -265,6 +270,7 @@ bool item_behind_gap(const struct item *it);
 int core_sick_slots(const struct core *c);
 void item_tell(struct item *it, struct core_send *ret);
 void item_ready(struct core *c, struct item *it);
+void item_unready(struct item *it);
 void lane_ready(struct core *c, struct lane *lane);
 void sub_ready(struct core *c, struct sub *s);
 void endpoint_run(struct core *c, struct endpoint *ep);

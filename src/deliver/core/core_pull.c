@@ -41,7 +41,7 @@ pull_load(struct core *c, struct item *it)
 	item_flies(it);
 	if (it->lane) /* a later one may have been loaded before it */
 		list_each (struct item, x, &it->lane->items, in_lane)
-			list_remove(&s->ready, &x->in_ready);
+			item_unready(x);
 	lease(c, it);
 }
 
@@ -193,7 +193,7 @@ core_pulled(const struct core *c, uint32_t id, struct core_pulled *ret)
 		ret->idle = true;
 		return true;
 	}
-	ret->idle = s->ready.n == 0;
+	ret->idle = s->ready.n + s->again.n == 0;
 	list_each (const struct reader, rd, &s->readers, in_sub)
 		if (rd->reading || link_on(&rd->in_want) ||
 		    link_on(&rd->in_check))

@@ -109,7 +109,7 @@ sub_waits_for(struct core *c, struct sub *s, struct reader *rd)
 		s->excl_items += it->spot.rep == rd->rep;
 		/* One with a lock is under way, and in another list. */
 		if (it->spot.rep == 0 && it->state == IT_WAIT)
-			list_remove(&s->ready, &it->in_ready);
+			item_unready(it);
 	}
 	sub_to_reader(c, s, sub_front(c, s));
 }
@@ -253,7 +253,7 @@ wants_page(const struct core *c, const struct reader *rd)
 	/* Too far ahead of what it waits for: recovery has its bound. */
 	if (head && rd->read_pos - head->spot.seq > 2 * DELIVER_WINDOW_SEQS)
 		return false;
-	return s->ready.n < READ_PAGE_MAX / 2;
+	return s->ready.n + s->again.n < READ_PAGE_MAX / 2;
 }
 
 /* What became possible: another page, meeting dispatch. */

@@ -10,14 +10,6 @@ endpoint_dirty(struct core *c, struct endpoint *ep)
 }
 
 static void
-note_key(struct endpoint *ep, uint64_t key)
-{
-	if (ep->seen_key && ep->seen_key != key)
-		ep->seen_keys = true;
-	ep->seen_key = key;
-}
-
-static void
 open_breaker(struct core *c, struct endpoint *ep, int64_t us, int64_t now)
 {
 	ep->open = true;
@@ -50,38 +42,41 @@ probe_again_us(const struct endpoint *ep, const struct item *it)
 	return us;
 }
 
+/* One that fails may be the event's fault; several in a row are its own. */
+static void
+count_failure(struct endpoint *ep, struct item *it)
+{
+	if (it->fail_run == ep->run)
+		return;
+	it->fail_run = ep->run;
+	if (ep->fails++ > 0)
+		ep->cap = ep->cap > 1 ? ep->cap / 2 : 1;
+	else if (ep->cap > CONCURRENCY_FIRST)
+		ep->cap--;
+}
+
 static void
 endpoint_failed(
-    struct core *c, struct endpoint *ep, const struct item *it, int64_t now)
+    struct core *c, struct endpoint *ep, struct item *it, int64_t now)
 {
-	uint64_t key = it->lane ? it->row.okey : (uint64_t)it->spot.seq;
 	int64_t again_us;
 
-	/* One failure may be the event's; several in a row are its own. */
-	if (ep->cap > 1)
-		ep->cap = ep->fails > 0 ? ep->cap / 2 : ep->cap - 1;
-	note_key(ep, key);
-	if (ep->fails++ > 0 && ep->fail_key != key)
-		ep->fail_keys = true;
-	ep->fail_key = key;
+	count_failure(ep, it);
 	if (it->probe && (again_us = probe_again_us(ep, it)) > 0)
 		open_breaker(c, ep, again_us, now);
 	else if (it->probe) /* nobody wants it any more */
 		close_breaker(c, ep);
 	else if (it->breaker_fails > 0 && !ep->open &&
-		 ep->fails >= it->breaker_fails &&
-		 (ep->fail_keys || !ep->seen_keys || it->breaker_fails == 1))
+		 ep->fails >= it->breaker_fails)
 		open_breaker(c, ep, it->breaker_us, now);
 }
 
 /* It answered, be it with a refusal: whoever waited for that may go on. */
 static void
-endpoint_fine(struct core *c, struct endpoint *ep, const struct item *it,
-    bool ok, int64_t now)
+endpoint_fine(struct core *c, struct endpoint *ep, bool ok, int64_t now)
 {
-	note_key(ep, it->lane ? it->row.okey : (uint64_t)it->spot.seq);
 	ep->fails = 0;
-	ep->fail_keys = false;
+	ep->run = ++c->runs;
 	if (ok && ep->cap < ep->cap_max)
 		ep->cap++;
 	if (ep->not_before > 0 && now >= ep->not_before) {
@@ -144,14 +139,12 @@ land(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 	c->in_flight--;
 	if (ep->sick)
 		c->sick_in_flight--;
-	if (it->probe)
-		ep->probing = false;
 	space_end(
 	    c, it, r->verdict == CORE_DROP ? now : now + it->sub->o.spacing_us);
 	if (r->sick)
 		endpoint_failed(c, ep, it, now);
 	else if (tried && !r->unasked)
-		endpoint_fine(c, ep, it, r->verdict == CORE_OK, now);
+		endpoint_fine(c, ep, r->verdict == CORE_OK, now);
 	if (r->endpoint_wait_us > 0 &&
 	    now + r->endpoint_wait_us > ep->not_before) {
 		ep->not_before = now + r->endpoint_wait_us;
@@ -160,7 +153,7 @@ land(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 	count_sick(c, ep);
 	if (it->counted)
 		it->row.crashes--;
-	it->probe = it->counted = false;
+	it->probe = it->free = it->counted = false;
 	it->sent_to = NULL;
 	endpoint_run(c, ep);
 	endpoint_drop_idle(c, ep);
@@ -244,7 +237,7 @@ dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
 	item_put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason,
 	    r->verdict == CORE_NEVER ? r->detail : NULL, now);
-	if (!it->sub->o.block || !it->lane) {
+	if ((!it->sub->o.block && !r->holds) || !it->lane) {
 		item_settle(c, it);
 		return;
 	}
@@ -260,7 +253,7 @@ core_result(
 	struct sub *s = it->sub;
 	struct lane *waits;
 	struct peers *peers;
-	bool probe = it->probe, orphan = it->orphan;
+	bool free_try = it->free, orphan = it->orphan;
 	bool tried = was_tried(r);
 
 	assert(it->state == IT_FLIGHT);
@@ -282,7 +275,7 @@ core_result(
 	}
 	waits = it->lane && it->lane->items.n > 1 ? it->lane : NULL;
 	peers = it->peers && it->peers->items.n > 1 ? it->peers : NULL;
-	if (tried && !probe)
+	if (tried && !free_try)
 		it->row.tries++;
 	switch (r->verdict) {
 	case CORE_OK:
@@ -291,7 +284,7 @@ core_result(
 		break;
 	case CORE_SPENT:
 	case CORE_LATER:
-		if (probe || r->verdict == CORE_LATER)
+		if (free_try || r->verdict == CORE_LATER)
 			later(c, it, now + r->delay_us);
 		else
 			dead(c, it, r, now);

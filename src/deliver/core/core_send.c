@@ -7,19 +7,24 @@
 void
 endpoint_run(struct core *c, struct endpoint *ep)
 {
-	if (ep->ready.n > 0 && !link_on(&ep->in_run) && !link_on(&ep->in_sick))
+	if (ep->ready.n + ep->again.n > 0 && !link_on(&ep->in_run) &&
+	    !link_on(&ep->in_sick))
 		list_add(ep->pull ? &c->pull_run : &c->run, &ep->in_run);
 }
 
 void
 sub_ready(struct core *c, struct sub *s)
 {
-	if (s->ready.n == 0 || !s->o.enabled || s->ended || s->timer.node.at)
+	if (s->ready.n + s->again.n == 0 || !s->o.enabled || s->ended ||
+	    s->timer.node.at)
 		return;
 	if (s->o.pull && s->demand <= 0)
 		return;
-	if (!link_on(&s->in_ep) && s->in_flight < s->o.concurrency)
-		list_add(&s->ep->ready, &s->in_ep);
+	if (s->in_flight < s->o.concurrency) {
+		list_add_once(&s->ep->ready, &s->in_ep);
+		if (s->again.n > 0)
+			list_add_once(&s->ep->again, &s->in_again);
+	}
 	endpoint_run(c, s->ep);
 }
 
@@ -40,8 +45,16 @@ item_ready(struct core *c, struct item *it)
 	    it->timer.node.at || item_behind_gap(it) || peers_busy(it) ||
 	    (it->spot.rep == 0 && it->sub->excl))
 		return;
-	list_add(&it->sub->ready, &it->in_ready);
+	it->again = it->sub->o.breaker_first && it->row.tries > 0;
+	list_add(it->again ? &it->sub->again : &it->sub->ready, &it->in_ready);
 	sub_ready(c, it->sub);
+}
+
+void
+item_unready(struct item *it)
+{
+	list_remove(
+	    it->again ? &it->sub->again : &it->sub->ready, &it->in_ready);
 }
 
 /* The oldest of a lane goes, when nothing of it is in flight. */
@@ -58,7 +71,7 @@ lane_ready(struct core *c, struct lane *lane)
 			continue;
 		if (!link_on(&it->in_ready))
 			break;
-		list_remove(&it->sub->ready, &it->in_ready);
+		item_unready(it);
 	}
 	item_ready(c, first);
 }
@@ -193,23 +206,28 @@ core_sick_slots(const struct core *c)
 	return c->o.slots > 1 ? c->o.slots / 2 : 1;
 }
 
+/* Its breaker holds what it holds: there is no room for a probe either. */
+static bool
+endpoint_shut(const struct endpoint *ep, int64_t now)
+{
+	return ep->open && (ep->in_flight > 0 || now < ep->open_until);
+}
+
 /* What holds the endpoint as a whole. A timer or an event runs it again. */
 static bool
 endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 {
-	if (ep->open) {
-		if (ep->probing)
-			return true;
-		if (now < ep->open_until) {
+	if (endpoint_shut(ep, now)) {
+		if (now < ep->open_until)
 			timer_set(c, &ep->timer, ep->open_until);
+		if (ep->again.n == 0)
 			return true;
-		}
 	}
 	if (now < ep->not_before) {
 		timer_set(c, &ep->timer, ep->not_before);
 		return true;
 	}
-	if (ep->in_flight >= (ep->open ? 1 : ep->cap))
+	if (ep->in_flight >= ep->cap && ep->in_flight >= ep->floor)
 		return true;
 	/* The sick share half of the slots at most. */
 	if (ep->sick && c->sick_in_flight >= core_sick_slots(c)) {
@@ -251,18 +269,17 @@ fly(struct core *c, struct item *it, int64_t now)
 	c->in_flight++;
 	if (ep->sick)
 		c->sick_in_flight++;
-	if (ep->open) {
-		it->probe = true;
-		ep->probing = true;
-	}
+	it->probe = ep->open && !it->again;
+	it->free = it->probe && !s->o.breaker_first;
 	rate_used(&ep->rate, now);
 	rate_used(&s->rate, now);
 	space_begin(c, it, now);
 }
 
-/* The next of a subscription that may go; NULL: none of it now. */
+/* The next of a subscription that may go; NULL: none of it now. `shut`: that
+ * may go though the breaker is open. */
 static struct item *
-pick(struct core *c, struct sub *s, int64_t now)
+pick(struct core *c, struct sub *s, bool shut, int64_t now)
 {
 	struct item *it;
 
@@ -270,7 +287,8 @@ pick(struct core *c, struct sub *s, int64_t now)
 	    (s->o.pull && s->demand <= 0) ||
 	    rate_wait(c, &s->rate, &s->timer, now))
 		return NULL;
-	while ((it = list_take(&s->ready, struct item, in_ready)))
+	while ((it = list_take(&s->again, struct item, in_ready)) ||
+	       (!shut && (it = list_take(&s->ready, struct item, in_ready))))
 		if (!peers_turn(c, it, now) && !spaced_out(c, it, now))
 			return it;
 	return NULL;
@@ -305,10 +323,12 @@ lock_is_old(const struct item *it, int64_t now)
 static struct item *
 endpoint_next(struct core *c, struct endpoint *ep, int64_t now)
 {
+	bool shut = endpoint_shut(ep, now);
 	struct sub *s;
 
-	while ((s = list_take(&ep->ready, struct sub, in_ep))) {
-		struct item *it = pick(c, s, now);
+	while ((s = shut ? list_take(&ep->again, struct sub, in_again)
+			 : list_take(&ep->ready, struct sub, in_ep))) {
+		struct item *it = pick(c, s, shut, now);
 
 		if (!it)
 			continue;

@@ -24,11 +24,15 @@ take_sends(struct sim *s, int most)
 {
 	struct core_send x;
 
-	while (most-- > 0 && core_next_send(s->core, s->now, &x)) {
+	while (most-- > 0) {
 		struct flight *f = &s->flights[s->n_flights];
-		const struct sim_ep *ep =
-		    &s->eps[s->subs[x.row.sub].o.endpoint];
+		const struct sim_sub *sub;
 
+		if (!core_next_send(s->core, s->now, &x)) {
+			check_rest(s);
+			return;
+		}
+		sub = &s->subs[x.row.sub];
 		check_send(s, &x);
 		s->sends++;
 		if (filter_failed(s, &x))
@@ -47,12 +51,14 @@ take_sends(struct sim *s, int most)
 		    .tries = x.row.tries,
 		    .crashes = x.row.crashes,
 		    .probe = x.probe,
-		    .key = x.item->lane ? x.row.okey : (uint64_t)x.row.seq,
+		    .free = x.probe && !sub->o.breaker_first,
 		    .breaker_fails = x.item->breaker_fails,
 		    .breaker_us = x.item->breaker_us,
 		    .at = s->now,
-		    .ends = s->now + below(s, 50000) +
-			    (chance(s, ep->hang_pct) ? 15 * SEC : 0),
+		    .ends =
+			s->now + below(s, 50000) +
+			(chance(s, s->eps[sub->o.endpoint].hang_pct) ? 15 * SEC
+								     : 0),
 		};
 		if (++s->n_flights > SIM_SLOTS) {
 			broke(s, "slots: %d in flight", s->n_flights);
@@ -98,6 +104,8 @@ outcome(struct sim *s, const struct flight *f)
 	} else if (chance(s, 5) && !ep->down) {
 		r.verdict = CORE_DEAD;
 		r.unasked = chance(s, 50);
+		/* A health check's, where there is one. */
+		r.holds = f->sub == 4;
 	} else if (f->tries + 1 >= s->subs[f->sub].max_tries) {
 		r.verdict = CORE_SPENT;
 		r.reason = REASON_SPENT;
@@ -129,6 +137,36 @@ shortest_us(const struct sim *s, uint64_t endpoint)
 	return us;
 }
 
+/* The core knows of one where it failed last. */
+static void
+forget_failure(struct sim *s, uint32_t sub, int64_t seq, int rep)
+{
+	struct spot spot = {.seq = seq, .sub = sub, .rep = (uint32_t)rep};
+
+	for (int i = 1; i <= SUBS; i++)
+		for (int k = 0; k < s->eps[i].n_failed; k++)
+			if (memcmp(&s->eps[i].failed[k], &spot, sizeof(spot)) ==
+			    0)
+				s->eps[i].failed[k].sub = 0;
+}
+
+/* The tries of one delivery count once. */
+static void
+note_failure(struct sim *s, const struct flight *f)
+{
+	struct sim_ep *ep = &s->eps[f->endpoint];
+	struct spot spot = {
+	    .seq = f->seq, .sub = f->sub, .rep = (uint32_t)f->rep};
+
+	for (int i = 0; i < ep->n_failed; i++)
+		if (memcmp(&ep->failed[i], &spot, sizeof(spot)) == 0)
+			return;
+	forget_failure(s, f->sub, f->seq, f->rep);
+	ep->fails++;
+	if (ep->n_failed < FAILED_MAX)
+		ep->failed[ep->n_failed++] = spot;
+}
+
 /* What the model expects of the endpoint from now on. */
 static void
 note_endpoint(
@@ -142,25 +180,19 @@ note_endpoint(
 	if (r->verdict == CORE_HOLD || r->verdict == CORE_NEVER ||
 	    r->verdict == CORE_DROP || r->unasked)
 		return;
-	if (ep->seen_key && ep->seen_key != f->key)
-		ep->seen_keys = true;
-	ep->seen_key = f->key;
 	if (!r->sick) {
-		ep->fails = 0;
-		ep->open = ep->fail_keys = false;
+		ep->fails = ep->n_failed = 0;
+		ep->open = false;
 		return;
 	}
-	if (ep->fails++ > 0 && ep->fail_key != f->key)
-		ep->fail_keys = true;
-	ep->fail_key = f->key;
+	note_failure(s, f);
 	if (f->probe) {
 		if (f->breaker_fails == 0)
 			us = shortest_us(s, f->endpoint);
 		ep->open = us > 0;
 		ep->open_until = s->now + us;
 	} else if (!ep->open && f->breaker_fails > 0 &&
-		   ep->fails >= f->breaker_fails &&
-		   (ep->fail_keys || !ep->seen_keys || f->breaker_fails == 1)) {
+		   ep->fails >= f->breaker_fails) {
 		ep->open = true;
 		ep->open_until = s->now + us;
 	}
@@ -179,9 +211,8 @@ forget_endpoint(struct sim *s, uint64_t id)
 		    s->subs[i].o.endpoint == id)
 			broke(s, "breaker: endpoint %llu is forgotten",
 			    (unsigned long long)id);
-	ep->open = ep->fail_keys = ep->seen_keys = false;
-	ep->fails = 0;
-	ep->seen_key = 0;
+	ep->open = false;
+	ep->fails = ep->n_failed = 0;
 	ep->rest_until = 0;
 }
 
@@ -200,7 +231,7 @@ answer(struct sim *s, int i)
 	if (tried) {
 		r.detail = malloc(8);
 		o->n++;
-		o->tries += !f.probe;
+		o->tries += !f.free;
 		if (s->first_next == 0)
 			s->first_next = s->now;
 	}
@@ -212,10 +243,11 @@ answer(struct sim *s, int i)
 	}
 	if (r.verdict == CORE_DROP)
 		o->dropped = true; /* stale */
+	o->due = s->now + r.delay_us;
 	if (r.verdict == CORE_DEAD || r.verdict == CORE_NEVER ||
-	    (r.verdict == CORE_SPENT && !f.probe)) {
+	    (r.verdict == CORE_SPENT && !f.free)) {
 		o->dead = true;
-		if (x->o.block && !x->ended) {
+		if ((x->o.block || r.holds) && !x->ended) {
 			o->held = true;
 			x->held[f.rep][f.okey]++;
 		}
@@ -373,6 +405,7 @@ forget(struct sim *s, uint32_t sub, int64_t seq, int rep)
 	x->tries = row ? row->tries : 0;
 	x->n = row ? row->n : 0;
 	x->crashes = row ? row->crashes : 0;
+	x->due = row ? row->next_at : 0;
 	x->locked_until = row && row->state == ROW_SENDING ? row->next_at : 0;
 	if (x->held)
 		s->subs[sub].held[rep][key_of(s, sub, seq)]++;
@@ -389,9 +422,8 @@ load_endpoint(struct sim *s, uint64_t id)
 	ep->open = row->open_until > 0;
 	ep->open_until = row->open_until;
 	ep->rest_until = row->not_before;
-	ep->fail_keys = ep->seen_keys = false;
+	ep->n_failed = 0;
 	ep->fails = ep->open;
-	ep->fail_key = ep->seen_key = 0;
 	forget_endpoint(s, id);
 	if (row->endpoint)
 		core_load_endpoint(s->core, row);
@@ -502,7 +534,9 @@ requeue(struct sim *s, uint32_t sub)
 	s->subs[sub].held[0][row.okey] -= o->held;
 	o->dead = o->stored_dead = o->held = false;
 	o->tries = o->crashes = 0;
+	o->due = s->now;
 	o->asked++;
+	forget_failure(s, sub, row.seq, 0);
 	unsettled(s, sub);
 	core_requeue(s->core, &row, s->now);
 	flush_all(s);

@@ -108,6 +108,8 @@ check_endpoint(struct sim *s, const struct core_send *x)
 {
 	struct sim_sub *sub = &s->subs[x->row.sub];
 	const struct sim_ep *ep = &s->eps[sub->o.endpoint];
+	/* No breaker holds what was tried, and no try of it is free. */
+	bool again = sub->o.breaker_first && x->row.tries > 0;
 	int64_t before = sub->sent[0];
 	int sick = 0;
 
@@ -115,7 +117,8 @@ check_endpoint(struct sim *s, const struct core_send *x)
 		const struct flight *f = &s->flights[i];
 
 		sick += s->eps[f->endpoint].fails > 0;
-		if (ep->open && f->endpoint == sub->o.endpoint && f->probe)
+		if (ep->open && f->endpoint == sub->o.endpoint && f->probe &&
+		    !again)
 			broke(s, "breaker: two probes");
 	}
 	/* With a lock it has its slot, and is counted, since that was asked. */
@@ -123,10 +126,10 @@ check_endpoint(struct sim *s, const struct core_send *x)
 		return;
 	sub->sent[0] = sub->sent[1];
 	sub->sent[1] = s->now;
-	if (ep->open && (!x->probe || s->now < ep->open_until))
+	if (ep->open && !again && (!x->probe || s->now < ep->open_until))
 		broke(s, "breaker: %u/%lld was sent while it is open",
 		    x->row.sub, (long long)x->row.seq);
-	if (x->probe && !ep->open)
+	if (x->probe && (!ep->open || again))
 		broke(s, "breaker: %u/%lld probes one that is closed",
 		    x->row.sub, (long long)x->row.seq);
 	if (ep->fails > 0 && sick >= SIM_SLOTS / 2)
@@ -137,6 +140,56 @@ check_endpoint(struct sim *s, const struct core_send *x)
 	if (sub->o.rate_us > 0 && s->careful_upto == 0 &&
 	    s->now - before < sub->o.rate_us)
 		broke(s, "rate: three within one interval");
+}
+
+/* Whether a slot is free for one of it, as far as all others are concerned. */
+static bool
+has_slot(struct sim *s, uint32_t id)
+{
+	const struct sim_sub *x = &s->subs[id];
+	const struct sim_ep *ep = &s->eps[x->o.endpoint];
+	const struct sub *in = sub_find(s->core, id);
+	const struct core *c = s->core;
+
+	return in && in->o.enabled && !x->ended && !in->excl &&
+	       in->rate.interval_us == 0 && in->in_flight < x->o.concurrency &&
+	       c->in_flight < SIM_SLOTS && s->careful_upto == 0 &&
+	       s->now >= ep->rest_until &&
+	       (ep->fails == 0 || c->sick_in_flight < SIM_SLOTS / 2);
+}
+
+/* Nothing more goes now: then nothing is left that should. */
+static void
+check_rest(struct sim *s)
+{
+	const struct core *c = s->core;
+	int64_t oldest = c->now.since ? c->now.since : c->next.since;
+
+	if (core_unflushed(s->core) >= UNFLUSHED_MAX ||
+	    core_drops(s->core) >= UNFLUSHED_MAX ||
+	    (oldest > 0 && s->now - oldest >= UNFLUSHED_US))
+		return;
+	for (uint32_t id = 1; id <= SUBS - 2; id++) {
+		const struct sub *in = sub_find(s->core, id);
+
+		if (has_slot(s, id) && in->ready.n > 0 && !in->ep->open &&
+		    in->ep->in_flight < s->subs[id].o.floor)
+			broke(s, "floor: %u has %d calls, and some wait", id,
+			    in->ep->in_flight);
+	}
+	for (size_t i = 0; i < s->n_rows; i++) {
+		const struct core_row *r = &s->rows[i];
+		const struct sim_sub *x = &s->subs[r->sub];
+		const struct one *o = one(s, r->sub, r->seq, r->rep);
+
+		if (x->o.breaker_first && x->o.order == CORE_ORDER_NONE &&
+		    o->tries > 0 && o->due < s->now && !o->known_ok &&
+		    !o->dead && !o->skipped && has_slot(s, r->sub) &&
+		    sub_find(s->core, r->sub)->in_flight == 0 &&
+		    sub_find(s->core, r->sub)->ep->in_flight == 0)
+			broke(s, "breaker: %u/%lld was tried and waits", r->sub,
+			    (long long)r->seq);
+	}
 }
 
 static void

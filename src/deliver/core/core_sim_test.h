@@ -20,6 +20,7 @@
 #define SEC        ((int64_t)1000 * 1000)
 #define LOCK_US    (2 * SEC)
 #define ASKED_N    1000 /* attempts that what was requeued had */
+#define FAILED_MAX 64   /* more than any breaker wants */
 #ifndef SIM_SLOTS
 #define SIM_SLOTS 64
 #endif
@@ -40,6 +41,7 @@ struct one {
 	int oks, asked;            /* asked: times a person wanted it again */
 	int credit;   /* crashes that lost a send or a result of it */
 	int tries, n; /* that the core should know of */
+	int64_t due;  /* its next one */
 	int crashes;  /* the same */
 	size_t row;   /* where it is in `rows`, from 1 */
 	int64_t locked_until;
@@ -51,8 +53,7 @@ struct flight {
 	uint64_t okey, endpoint;
 	int64_t seq;
 	int rep, tries, crashes;
-	bool probe;
-	uint64_t key; /* that a failure is counted for */
+	bool probe, free; /* free: failing costs no try */
 	int breaker_fails;
 	int64_t breaker_us;
 	int64_t at, ends;
@@ -95,9 +96,10 @@ struct sim_ep {
 	int fail_pct, hang_pct;
 	bool down;
 	/* what the model knows of its breaker */
-	bool open, fail_keys, seen_keys;
-	int fails;
-	uint64_t fail_key, seen_key;
+	bool open;
+	int fails; /* deliveries, each once: */
+	struct spot failed[FAILED_MAX];
+	int n_failed;
 	int64_t open_until, rest_until;
 };
 

@@ -70,7 +70,7 @@ ask_test(struct deliver *d, struct ask_test *q)
 	    .received_at = deliver_now(d),
 	    .tenant = {.p = "", .n = 0},
 	    .event_id = uuid_str(&id),
-	    .type = STR("TEST"),
+	    .type = q->type,
 	    .pkey = STR("test"),
 	    .body = q->body,
 	};

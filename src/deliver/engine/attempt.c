@@ -248,6 +248,7 @@ fill_attempt(struct attempt *a)
 	    .repeats = a->s.row.rep > 0,
 	    .number = (unsigned)a->s.row.n + 1,
 	    .now_us = clock_now_us(),
+	    .made = a->test && a->test->made,
 	};
 	if (w)
 		a->at.subscription_id = w->uid;

@@ -124,7 +124,8 @@ struct deliver_test {
 };
 struct ask_test {
 	struct deliver_ask ask;
-	struct str body;
+	struct str type, body;
+	bool made; /* by us, not by who asks */
 	struct deliver_test test;
 };
 

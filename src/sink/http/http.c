@@ -85,6 +85,7 @@ judged(struct call *c, struct judgement j, const struct client_answer *answer)
 	    .status = ans.result == CLIENT_ANSWERED ? ans.status : 0,
 	    .reason = (int)j.reason,
 	    .unasked = !c->called,
+	    .holds = j.reason == REASON_PREFLIGHT,
 	};
 	/* What is held leaves no attempt that could have it. */
 	bool kept = j.verdict != VERDICT_OK || a->s.row.seq % SAMPLE == 0 ||
@@ -232,9 +233,11 @@ post(struct call *c)
 	struct attempt *a = c->a;
 	enum reason reason = REASON_RENDER;
 	struct err e = {0};
-	int rc = request_make(
-	    a->arena, a->conf->conf, &a->ev, &a->at, &c->req, &reason, &e);
+	int rc;
 
+	a->at.now_us = clock_now_us(); /* what came before it took a while */
+	rc = request_make(
+	    a->arena, a->conf->conf, &a->ev, &a->at, &c->req, &reason, &e);
 	if (rc < 0) {
 		make_failed(a, reason, &e);
 		return;

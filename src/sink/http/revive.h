@@ -13,6 +13,10 @@
  * come from the event. So a URL is asked once in a round and its answer holds
  * for all dead letters of that URL; a tenant that is ill holds up no other.
  *
+ * ORDER. With an order, a dead letter of a check holds its key (core_result.holds)
+ * until it is put back or skipped, so there is one for each key, and what waits
+ * behind it comes after it. Held ones are not counted among those that wait.
+ *
  * NO LOOP. A round takes those that died before it began, so one that was put
  * back and died again is not seen twice in it; and each is put back
  * REVIVE_TIMES at most. While REVIVE_PAGE deliveries of the subscription wait,
