@@ -1,6 +1,7 @@
 /*
- * request_priv.h - between request.c, which puts a request together, and
- * request_vars.c, which knows what each variable stands for.
+ * request_priv.h - between request.c, which puts a request together,
+ * request_render.c, which fills a text with variables, and request_vars.c,
+ * which knows what each of them stands for.
  */
 #pragma once
 
