@@ -240,7 +240,7 @@ get_question(const struct json *j, struct arena *a, struct db *db,
 	case HAND_TEST:
 		u->test.body = json_text(j, "body");
 		u->test.type = json_text(j, "type");
-		u->test.made = json_is(json_get(j, "made"), JSON_TRUE);
+		u->test.made = json_true(j, "made");
 		break;
 	case HAND_FETCH:
 		u->pull.what = PULL_FETCH;
