@@ -112,6 +112,8 @@ struct touch {
 	int64_t id, at_us;
 	int (*write)(struct db *db, int64_t id, int64_t at_us, struct err *e);
 };
+#define TOUCH(i, at, fn)                                                       \
+	((struct touch){.id = (i), .at_us = (at), .write = (fn)})
 
 static int
 touch_write(struct db *db, void *ctx, struct err *e)
@@ -126,8 +128,6 @@ touch_done(struct append_job *job)
 {
 	free(job->ctx);
 }
-
-#define TOUCH(i, at, fn) ((struct touch){.id = (i), .at_us = (at), .write = fn})
 
 /* True when it is written: it is past what there is by a step. */
 static bool
