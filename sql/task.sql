@@ -5,11 +5,28 @@ VALUES (:uid, :owner, :callback_url, 0, 0, :document, :now, :now);
 
 -- name: task_get
 -- args: uid bytes
--- rows: id int, owner int, callback_url text?, status int, confidence text?, forwarder_id text?, forwarder_name text?, has_result int, error_code text?, error_message text?, error_retryable int, reason text?, document text?, created_at int, changed_at int, completed_at int?, expires_at int?
+-- rows: id int, owner int, callback_url text?, status int, confidence text?, forwarder_id text?, forwarder_name text?, has_result int, error_code text?, error_message text?, error_retryable int, reason text?, document text?, created_at int, changed_at int, completed_at int?, expires_at int?, uid bytes
 SELECT id, owner, callback_url, status, confidence, forwarder_id, forwarder_name,
        CASE WHEN result IS NULL THEN 0 ELSE 1 END, error_code,
-       error_message, error_retryable, reason, document, created_at, changed_at, completed_at, expires_at
+       error_message, error_retryable, reason, document, created_at, changed_at, completed_at, expires_at, uid
   FROM task WHERE uid = :uid;
+
+-- name: task_page
+-- args: owner int, after int, most int
+-- rows: as task_get
+-- Of one key, or of all: 0.
+SELECT id, owner, callback_url, status, confidence, forwarder_id, forwarder_name,
+       CASE WHEN result IS NULL THEN 0 ELSE 1 END, error_code,
+       error_message, error_retryable, reason, document, created_at, changed_at, completed_at, expires_at, uid
+  FROM task WHERE id > :after AND (:owner = 0 OR owner = :owner) ORDER BY id LIMIT :most;
+
+-- name: task_page_status
+-- args: owner int, status int, after int, most int
+-- rows: as task_get
+SELECT id, owner, callback_url, status, confidence, forwarder_id, forwarder_name,
+       CASE WHEN result IS NULL THEN 0 ELSE 1 END, error_code,
+       error_message, error_retryable, reason, document, created_at, changed_at, completed_at, expires_at, uid
+  FROM task WHERE status = :status AND id > :after AND (:owner = 0 OR owner = :owner) ORDER BY id LIMIT :most;
 
 -- name: task_result
 -- args: id int

@@ -56,6 +56,17 @@ put_some(struct buf *b, const char *name, int64_t v)
 }
 
 void
+put_percent(struct buf *b, const char *name, int64_t part, int64_t whole)
+{
+	int64_t v = whole > 0 ? (part * 20000 + whole) / (2 * whole) : 0;
+
+	put_int(b, name, v / 100);
+	if (v % 100 > 0)
+		buf_fmt(b, v % 10 ? ".%02lld" : ".%01lld",
+		    (long long)(v % 10 ? v % 100 : v % 100 / 10));
+}
+
+void
 put_text(struct buf *b, const char *name, struct str s)
 {
 	put_name(b, name);

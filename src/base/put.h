@@ -26,6 +26,8 @@ void put_null(struct buf *b, const char *name);
 void put_bool(struct buf *b, const char *name, bool v);
 void put_int(struct buf *b, const char *name, int64_t v);
 void put_some(struct buf *b, const char *name, int64_t v); /* 0: null */
+/* Percent, rounded half up to two decimals, without zeros at its end. */
+void put_percent(struct buf *b, const char *name, int64_t part, int64_t whole);
 void put_text(struct buf *b, const char *name, struct str s);
 void put_z(struct buf *b, const char *name, const char *z); /* NULL: null */
 void put_uuid(struct buf *b, const char *name, struct uuid u);

@@ -36,7 +36,7 @@
  *   gathers      mode | child: which events a subscription's `batch` is for
  *   settings     none | dispatcher | callback: webhook.* of docs/settings.md
  *                that give numbers in place of those written here
- *   managed      {directed, keepAnswers, keyName}: of subscriptions that a
+ *   managed      {directed, keyName}: of subscriptions that a
  *                part of the server keeps (sub_managed_by())
  *
  * A NEW PRESET is a PRESET() of presets.tbl and its section of
@@ -116,7 +116,6 @@ struct preflight {
 /* Of subscriptions that a part of the server keeps. */
 struct preset_managed {
 	bool directed;       /* they get what names them, and nothing else */
-	bool keep_answers;   /* of successes too */
 	struct str key_name; /* of the event's key in log lines; empty: none */
 };
 
@@ -129,6 +128,7 @@ struct preset {
 	bool uses_hub; /* a subscription needs the `hub` object */
 	/* … and has these settings where it says nothing: webhooks.* */
 	struct str endpoint_root, user_path, organization_path;
+	bool keep_answers; /* of successes too: what they begin with */
 	bool truncate;
 	struct str truncate_pointer, truncate_mark;
 	struct str *frame;

@@ -442,7 +442,7 @@ static const struct member PREFLIGHT[] = {
 };
 static const struct member MANAGED[] = {
     {"directed", MEMBER_BOOL, AT(managed.directed)},
-    {"keepAnswers", MEMBER_BOOL, AT(managed.keep_answers)},
+    {"keepAnswers", MEMBER_BOOL, AT(keep_answers)}, /* as stored once */
     {"keyName", MEMBER_TEXT, AT(managed.key_name), 1, SUB_HEADER_NAME_MAX},
     {.name = NULL},
 };
@@ -452,6 +452,7 @@ static const struct member TOP[] = {
     {"truncate", MEMBER_BOOL, AT(truncate)},
     {"truncatePointer", MEMBER_POINTER, AT(truncate_pointer)},
     {"truncateMark", MEMBER_TEXT, AT(truncate_mark), 1, SUB_TEXT_MAX},
+    {"keepAnswers", MEMBER_BOOL, AT(keep_answers)},
     {"gathers", MEMBER_CHOICE, AT(gathers), .words = GATHERS},
     {"settings", MEMBER_CHOICE, AT(settings), .words = SETTINGS},
     {"secret", MEMBER_CHOICE, AT(secret), .words = SECRETS},

@@ -169,12 +169,13 @@ sums_of(const struct sql_alert_sums_row *r)
 	};
 }
 
+/* Of a subscription, and of all together. */
+static const enum alert_rule EACH[] = {ALERT_SUCCESS_99, ALERT_SUCCESS_95,
+    ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES, ALERT_IN_A_ROW};
+
 static int
 look_at(struct look *k, int64_t sub, struct err *e)
 {
-	static const enum alert_rule EACH[] = {ALERT_SUCCESS_99,
-	    ALERT_SUCCESS_95, ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES,
-	    ALERT_IN_A_ROW};
 	struct sql_alert_sums_row row = {0};
 	struct alert_sums s;
 
@@ -316,6 +317,8 @@ look_at_all(struct look *k, struct err *e)
 	TRY(look_at_pending(k, &s.pending, e));
 	judge(k, 0, ALERT_WAITING, &s);
 	judge(k, 0, ALERT_PENDING, &s);
+	for (size_t i = 0; i < COUNT_OF(EACH); i++)
+		judge(k, 0, EACH[i], &s); /* in a row: of one alone */
 	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
 		enum alert_rule rule = GAUGES[i].rule;
 		double v;

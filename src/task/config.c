@@ -99,6 +99,7 @@ config_read(struct arena *a, struct str body, const struct config *old,
 	if (x.events == 0)
 		return json_wrong(e, "/events", "must name an event");
 	x.c.events = x.events << FIRST_EVENT;
+	x.c.own_secret = x.secret.p && x.secret.p != key_secret.p;
 	*ret = x.c;
 	return sub_json(a, &x, ret_sub, e);
 }

@@ -25,6 +25,7 @@ struct config {
 	struct str description; /* .p NULL: none */
 	int64_t created_us, changed_us;
 	struct str stored; /* the subscription's conf */
+	bool own_secret;   /* read: one was given, it is not the key's */
 };
 
 /*

@@ -200,19 +200,11 @@ history_count(
 void
 history_count_show(const struct history_count *c, struct buf *b)
 {
-	int64_t done = c->delivered + c->failed;
-	/* Percent in hundredths, rounded half up; whole ones without zeros. */
-	int64_t rate =
-	    done > 0 ? (c->delivered * 20000 + done) / (2 * done) : 0;
-
 	put_open(b, NULL, '{');
 	put_int(b, "total", c->total);
 	put_int(b, "delivered", c->delivered);
 	put_int(b, "failed", c->failed);
 	put_int(b, "pending", c->pending);
-	put_int(b, "successRate", rate / 100);
-	if (rate % 100 > 0)
-		buf_fmt(b, rate % 10 ? ".%02lld" : ".%01lld",
-		    (long long)(rate % 10 ? rate % 100 : rate % 100 / 10));
-	buf_addc(b, '}');
+	put_percent(b, "successRate", c->delivered, c->delivered + c->failed);
+	put_close(b, '}');
 }

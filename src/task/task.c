@@ -7,7 +7,7 @@
 #include "task/limits.h"
 
 const struct task_words TASK_WORDS[TASK_STATUSES] = {
-    [TASK_QUEUED] = {"QUEUED", "queued", NULL, 0, false},
+    [TASK_QUEUED] = {"QUEUED", "queued", "invoice.queued", 0, false},
     [TASK_PROCESSING] = {"PROCESSING", "processing", "invoice.processing", 50,
 	false},
     [TASK_COMPLETED] = {"COMPLETED", "completed", "invoice.completed", 100,
@@ -68,11 +68,12 @@ struct change {
 };
 
 #define CHANGE(field) offsetof(struct change, field)
-static const char *const NAMES[] = {
+const char *const TASK_NAMES[TASK_STATUSES + 1] = {
     "QUEUED", "PROCESSING", "COMPLETED", "FAILED", "REVIEW_REQUIRED", NULL};
 static const struct member CHANGES[] = {
-    {"status", MEMBER_CHOICE, CHANGE(ch.status), .words = NAMES, .must = true},
-    {"confidenceScore", MEMBER_JSON, CHANGE(score), .about = "a number"},
+    {"status", MEMBER_CHOICE, CHANGE(ch.status), .words = TASK_NAMES,
+	.must = true},
+    {"confidenceScore", MEMBER_JSON, CHANGE(score), .about = "from 0 to 1"},
     {"forwarderId", MEMBER_CHARS, CHANGE(ch.forwarder_id), 1, TASK_CODE_MAX},
     {"forwarderName", MEMBER_CHARS, CHANGE(ch.forwarder_name), 1,
 	TASK_NAME_MAX},
@@ -109,14 +110,47 @@ check_meaning(const struct json *doc, enum task_status s, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(ONLY); i++)
 		if (member_given(doc, ONLY[i].name) && s != ONLY[i].of)
 			return member_wrong(e, "", ONLY[i].name,
-			    "goes with status %s alone", NAMES[ONLY[i].of]);
+			    "goes with status %s alone",
+			    TASK_NAMES[ONLY[i].of]);
 	return OK;
 }
 
-static bool
-is_score(const struct json *j)
+/*
+ * The fewest digits that mean the same, as JavaScript writes a number between 0
+ * and 1: a receiver that reads the body and writes it again, as the seed's
+ * sample does, comes to the bytes that were signed.
+ */
+static struct str
+shortest(struct arena *a, double v)
 {
-	return json_is(j, JSON_NUMBER) && j->raw.n <= TASK_NUMBER_MAX;
+	char t[32];
+	int more = 0, exponent;
+
+	if (v == 0 || v == 1)
+		return v == 0 ? STR("0") : STR("1");
+	do
+		(void)snprintf(t, sizeof(t), "%.*e", more, v);
+	while (strtod(t, NULL) != v && ++more < 17);
+	exponent = (int)strtol(strchr(t, 'e') + 1, NULL, 10);
+	if (exponent >= -6)
+		return arena_fmt(a, "0.%.*s%c%.*s", -exponent - 1, "00000",
+		    t[0], more, t + 2);
+	return arena_fmt(
+	    a, "%c%s%.*se%d", t[0], more ? "." : "", more, t + 2, exponent);
+}
+
+static bool
+read_score(struct arena *a, const struct json *j, struct str *ret)
+{
+	double v;
+
+	if (!json_is(j, JSON_NUMBER) || j->raw.n > TASK_NUMBER_MAX)
+		return false;
+	v = strtod(arena_z(a, j->raw), NULL);
+	if (!(v >= 0 && v <= 1))
+		return false;
+	*ret = shortest(a, v);
+	return true;
 }
 
 /* One that is too long or no text is no forwarder: it is left there. */
@@ -128,8 +162,8 @@ take_from_result(struct arena *a, struct change *c)
 	struct change said = {.score = NULL};
 	struct err e;
 
-	if (!c->ch.confidence.p && is_score(j))
-		c->ch.confidence = j->raw;
+	if (!c->ch.confidence.p)
+		(void)read_score(a, j, &c->ch.confidence);
 	for (const struct member *m = RESULT; m->name; m++) {
 		j = json_get(c->result, m->name);
 		if (json_is(j, JSON_STRING) &&
@@ -151,11 +185,10 @@ task_read_change(
 
 	TRY(read_doc(a, body, CHANGES, &c, &doc, e));
 	TRY(check_meaning(doc, c.ch.status, e));
-	if (c.score && !is_score(c.score))
+	if (c.score && !read_score(a, c.score, &c.ch.confidence))
 		return json_wrong(e, "/confidenceScore",
-		    "must be a number of at most %d characters",
+		    "must be a number from 0 to 1, of at most %d characters",
 		    TASK_NUMBER_MAX);
-	c.ch.confidence = raw_of(c.score);
 	c.ch.result = raw_of(c.result);
 	take_from_result(a, &c);
 	*ret = c.ch;
@@ -174,11 +207,11 @@ task_add(struct db *db, const struct task *t, int64_t now_us, struct err *e)
 }
 
 static struct task
-task_of(const struct sql_task_get_row *r, struct uuid uid)
+task_of(const struct sql_task_get_row *r)
 {
 	return (struct task){
 	    .id = r->id,
-	    .uid = uid,
+	    .uid = uuid_of(r->uid),
 	    .owner = r->owner,
 	    .status = r->status >= 0 && r->status < TASK_STATUSES
 			  ? (enum task_status)r->status
@@ -208,7 +241,44 @@ task_get(struct db *db, struct uuid uid, struct arena *a, struct task *ret,
 
 	if (TRY(sql_task_get_one(db, a, &row, e, .uid = uuid_str(&uid))) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such task");
-	*ret = task_of(&row, uid);
+	*ret = task_of(&row);
+	return OK;
+}
+
+/* A row's texts are its own until the next is read. */
+static void
+keep_texts(struct arena *a, struct task *t)
+{
+	struct str *const texts[] = {&t->callback_url, &t->document,
+	    &t->confidence, &t->forwarder_id, &t->forwarder_name,
+	    &t->error_code, &t->error_message, &t->reason};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (texts[i]->p)
+			*texts[i] = arena_dup(a, *texts[i]);
+}
+
+int
+task_list(struct db *db, const struct task_page *p, struct arena *a,
+    struct task **ret, size_t *ret_n, struct err *e)
+{
+	struct task *v = arena_array(a, (size_t)p->most, sizeof(*v));
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct sql_task_get_row row;
+	size_t n = 0;
+
+	TRY(p->status < 0
+		? sql_task_page(db, &rows, e, .owner = p->owner,
+		      .after = p->after, .most = p->most)
+		: sql_task_page_status(db, &rows, e, .owner = p->owner,
+		      .status = p->status, .after = p->after, .most = p->most));
+	while (
+	    n < (size_t)p->most && TRY(sql_task_get_next(rows, &row, e)) > 0) {
+		v[n] = task_of(&row);
+		keep_texts(a, &v[n++]);
+	}
+	*ret = v;
+	*ret_n = n;
 	return OK;
 }
 
@@ -240,6 +310,10 @@ task_next(const struct task *t, const struct task_change *ch, int64_t now_us,
 		return err_at(e, ERR_CONFLICT, "/status",
 		    "the task is %s, and nothing leads out of that",
 		    TASK_WORDS[t->status].name);
+	if (TASK_WORDS[ch->status].progress < TASK_WORDS[t->status].progress)
+		return err_at(e, ERR_CONFLICT, "/status",
+		    "the task is %s: it only goes on, not back to %s",
+		    TASK_WORDS[t->status].name, TASK_WORDS[ch->status].name);
 	n.status = ch->status;
 	/* Later than before, however the clock went: task_put() tells by it. */
 	n.changed_us = now_us > t->changed_us ? now_us : t->changed_us + 1;

@@ -6,9 +6,9 @@
  * (`invoice.processing`, …), and the ordinary delivery engine does the rest.
  * There is no second queue and no second retry.
  *
- *   QUEUED ──▶ PROCESSING ──▶ COMPLETED            any of the first three may
- *     │            │  ▲                            lead to any other; nothing
- *     └────────────┴──┴──▶ REVIEW_REQUIRED, FAILED leads out of an end
+ *   QUEUED ──▶ PROCESSING ──▶ REVIEW_REQUIRED ──▶ COMPLETED or FAILED
+ *
+ * A status may be left out; none leads back, and nothing out of an end.
  *
  * The events, their bodies and the words are seed 004's; see notice.h for the
  * body, target.h for who gets it, history.h for what became of it.
@@ -40,7 +40,7 @@ enum task_status { /* numbers of the store */
 struct task_words {
 	const char *name;  /* "REVIEW_REQUIRED" */
 	const char *word;  /* "review_required" */
-	const char *event; /* "invoice.review_required"; NULL: it is none */
+	const char *event; /* "invoice.review_required" */
 	int progress;      /* percent */
 	bool ended;
 };
@@ -52,13 +52,15 @@ struct task {
 	int64_t owner; /* the API key's row */
 	struct str callback_url, document;
 	enum task_status status;
-	struct str confidence; /* a JSON number as it was written */
+	struct str confidence; /* a JSON number, in its shortest form */
 	struct str forwarder_id, forwarder_name;
 	struct str error_code, error_message, reason;
 	bool error_retryable, has_result;
 	int64_t created_us, changed_us;
 	int64_t completed_us, expires_us; /* 0: not yet */
 };
+
+extern const char *const TASK_NAMES[TASK_STATUSES + 1]; /* NULL ends */
 
 /* {"callbackUrl","document"}, both optional; the URL's form is not checked. */
 int task_read_submit(struct arena *a, struct str body, struct task *ret,
@@ -68,6 +70,14 @@ int task_add(struct db *db, const struct task *t, int64_t now_us,
 /* ERR_ABSENT when there is none. */
 int task_get(struct db *db, struct uuid uid, struct arena *a, struct task *ret,
     struct err *e) MUST_CHECK;
+/* In the order they were submitted, those behind `after`. */
+struct task_page {
+	int64_t owner; /* 0: of all keys */
+	int status;    /* -1: any */
+	int64_t after, most;
+};
+int task_list(struct db *db, const struct task_page *p, struct arena *a,
+    struct task **ret, size_t *ret_n, struct err *e) MUST_CHECK;
 /* JSON of the result, in the arena; .p NULL when there is none. */
 int task_result(struct db *db, const struct task *t, struct arena *a,
     struct str *ret, struct err *e) MUST_CHECK;
@@ -84,7 +94,7 @@ int task_read_change(struct arena *a, struct str body, struct task_change *ret,
     struct err *e) MUST_CHECK;
 /*
  * What the task then is, so that its event can be made before anything is
- * written. ERR_CONFLICT out of an end. The same status again is the caller's to
+ * written. ERR_CONFLICT out of an end, and back. The same status again is the caller's to
  * find out first: it changes nothing.
  */
 int task_next(const struct task *t, const struct task_change *ch,

@@ -50,7 +50,7 @@ test_statuses(void **)
 		int progress;
 		bool ended;
 	} rows[] = {
-	    {TASK_QUEUED, "QUEUED", "queued", NULL, 0, false},
+	    {TASK_QUEUED, "QUEUED", "queued", "invoice.queued", 0, false},
 	    {TASK_PROCESSING, "PROCESSING", "processing", "invoice.processing",
 		50, false},
 	    {TASK_COMPLETED, "COMPLETED", "completed", "invoice.completed", 100,
@@ -158,6 +158,12 @@ test_changes(void **)
 	    {"{\"status\":\"COMPLETED\",\"confidenceScore\":"
 	     "0.12345678901234567890123456789012}",
 		ERR_INVALID, "/confidenceScore"},
+	    {"{\"status\":\"COMPLETED\",\"confidenceScore\":1.01}", ERR_INVALID,
+		"/confidenceScore"},
+	    {"{\"status\":\"COMPLETED\",\"confidenceScore\":-0.1}", ERR_INVALID,
+		"/confidenceScore"},
+	    {"{\"status\":\"COMPLETED\",\"confidenceScore\":\"1\"}",
+		ERR_INVALID, "/confidenceScore"},
 	    {"{\"status\":\"FAILED\",\"errorCode\":\"\"}", ERR_INVALID,
 		"/errorCode"},
 	    {"{\"status\":\"FAILED\",\"errorCode\":\"a\\u0000b\"}", ERR_INVALID,
@@ -176,6 +182,61 @@ test_changes(void **)
 			fail_msg("%s: %s %s", rows[i].json, e.at, e.text);
 		assert_string_equal(e.at, rows[i].at);
 	}
+}
+
+/* As JSON.stringify() of a receiver would write it again. */
+static void
+test_shortest(void **)
+{
+	static const struct {
+		const char *given, *want;
+	} rows[] = {
+	    {"1.0", "1"},
+	    {"1", "1"},
+	    {"0.0", "0"},
+	    {"-0", "0"},
+	    {"0.950", "0.95"},
+	    {"9.5e-1", "0.95"},
+	    {"0.1", "0.1"},
+	    {"0.30000000000000004", "0.30000000000000004"},
+	    {"0.000001", "0.000001"},
+	    {"0.0000001", "1e-7"},
+	    {"0.00000012500", "1.25e-7"},
+	    {"0.3333333333333333333", "0.3333333333333333"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct task_change ch;
+		struct err e = {0};
+		struct str body = arena_fmt(arena,
+		    "{\"status\":\"COMPLETED\",\"confidenceScore\":%s}",
+		    rows[i].given);
+
+		assert_int_equal(task_read_change(arena, body, &ch, &e), OK);
+		if (!str_eq(ch.confidence, str_of(rows[i].want)))
+			fail_msg(
+			    "%s: %.*s", rows[i].given, STR_ARG(ch.confidence));
+	}
+}
+
+/* A status only goes on. */
+static void
+test_forward(void **)
+{
+	static const int RANK[TASK_STATUSES] = {0, 1, 3, 3, 2};
+
+	for (int from = 0; from < TASK_STATUSES; from++)
+		for (int to = 0; to < TASK_STATUSES; to++) {
+			struct task was = task((enum task_status)from), is;
+			struct task_change ch = {
+			    .status = (enum task_status)to};
+			struct err e;
+
+			if (from != to)
+				assert_int_equal(
+				    task_next(&was, &ch, NOW, &is, &e),
+				    RANK[from] < RANK[to] ? OK : ERR_CONFLICT);
+		}
 }
 
 /* The result says it when nobody else does. */
@@ -422,6 +483,8 @@ main(void)
 	    cmocka_unit_test(test_bodies),
 	    cmocka_unit_test(test_changes),
 	    cmocka_unit_test(test_result_says),
+	    cmocka_unit_test(test_shortest),
+	    cmocka_unit_test(test_forward),
 	    cmocka_unit_test(test_success_rate),
 	    cmocka_unit_test(test_configs),
 	    cmocka_unit_test(test_sqlite),

@@ -91,7 +91,7 @@ api_hook_configs_post(struct req *r, struct db *db, struct err *e)
 	c->owner = r->who.id;
 	op->more = c;
 	op->status = 201;
-	op->once = true;
+	op->once = c->own_secret; /* the key's was shown with the key */
 	return change(op, SUB_MAKE, AUDIT_WEBHOOK_CONFIG_CREATED);
 }
 

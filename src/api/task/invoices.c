@@ -1,6 +1,8 @@
 /* tasks.h: submitting a task, looking at it, and reporting its status. */
 #include "account/scopes.h"
 #include "api/api.h"
+#include "api/io.h"
+#include "api/limits.h"
 #include "api/task/tasks.h"
 #include "api/v1/sub.h"
 #include "event/append.h"
@@ -21,15 +23,18 @@ struct submit {
 	struct task task;
 	bool make; /* the callback's subscription, too */
 	int runs;
+	struct entry entry; /* for who works on it: nobody is named in it */
+	struct append_job job;
 };
 
 static int
-add_task(struct req *r, struct db *db, struct err *e)
+add_task(struct db *db, void *ctx, struct err *e)
 {
+	const struct req *r = ctx;
 	const struct sub_op *op = r->ctx;
 	const struct submit *s = op->more;
 
-	return task_add(db, &s->task, clock_now_us(), e);
+	return task_add(db, &s->task, s->task.created_us, e);
 }
 
 /* Before the subscription's row, in its transaction. */
@@ -42,7 +47,7 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 	TRY(target_callback_add(
 	    db, s->task.owner, s->task.callback_url, c->uid, e));
 	TRY(sub_op_seal(db, c, e));
-	return add_task(op->r, db, e);
+	return add_task(db, op->r, e);
 }
 
 static int
@@ -59,6 +64,8 @@ make_callback(struct sub_op *op, struct db *db, struct err *e)
 	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
 	op->change.managed_by = STR("task");
 	op->change.fill = fill_submit;
+	op->change.entries[1] = s->entry;
+	op->change.has_event = true;
 	s->make = true;
 	return OK;
 }
@@ -109,12 +116,14 @@ static int
 submit_commit(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;
-	const struct submit *s = op->more;
+	struct submit *s = op->more;
 
 	r->then = submit_answer;
 	if (s->make)
 		return sub_op_post(op, e);
-	return api_write(r, add_task, e);
+	s->job =
+	    (struct append_job){.fn = add_task, .entries = &s->entry, .n = 1};
+	return api_append(r, &s->job, e);
 }
 
 int
@@ -126,8 +135,11 @@ api_invoices_post(struct req *r, struct db *db, struct err *e)
 	TRY(sub_op_new(r, db, &op, e));
 	TRY(tasks_key_only(r, e));
 	TRY(task_read_submit(r->arena, r->body, &s->task, e));
-	s->task.uid = uuid_v7(clock_now_us());
+	s->task.created_us = clock_now_us();
+	s->task.uid = uuid_v7(s->task.created_us);
 	s->task.owner = r->who.id;
+	TRY(notice_entry(
+	    r->arena, &s->task, NULL, 0, s->task.created_us, &s->entry, e));
 	op->more = s;
 	return check_callback(r, db, e);
 }
@@ -140,7 +152,15 @@ owns(const struct req *r, const struct task *t)
 	return r->who.kind == WHO_KEY && r->who.id == t->owner;
 }
 
-/* The task that the path names, if it is the caller's. */
+/* Whoever does the work may see and report on any task; others their own. */
+static bool
+works(const struct req *r)
+{
+	return (r->who.scopes & (SCOPE_MANAGE | SCOPE_ADMIN)) != 0 &&
+	       !r->who.tenants;
+}
+
+/* The task that the path names, if the caller may see it. */
 static int
 get_mine(struct req *r, struct db *db, struct task *ret, struct err *e)
 {
@@ -149,7 +169,7 @@ get_mine(struct req *r, struct db *db, struct task *ret, struct err *e)
 		     ? task_get(db, id, r->arena, ret, e)
 		     : ERR_ABSENT;
 
-	if (rc == ERR_ABSENT || (rc == OK && !owns(r, ret)))
+	if (rc == ERR_ABSENT || (rc == OK && !owns(r, ret) && !works(r)))
 		return err_set(e, ERR_ABSENT, "there is no such task");
 	return rc;
 }
@@ -162,6 +182,52 @@ api_invoices_get(struct req *r, struct db *db, struct err *e)
 	TRY(get_mine(r, db, &t, e));
 	tasks_data(r);
 	task_show(&t, clock_now_us(), &r->out);
+	return tasks_data_end(r);
+}
+
+int
+api_invoices_list(struct req *r, struct db *db, struct err *e)
+{
+	struct query {
+		unsigned status;
+		int64_t limit;
+		struct str after;
+	} q = {.status = TASK_STATUSES, .limit = PAGE_DEFAULT};
+	static const struct member QUERY[] = {
+	    {"status", MEMBER_CHOICE, offsetof(struct query, status),
+		.words = TASK_NAMES},
+	    {"limit", MEMBER_INT, offsetof(struct query, limit), 1, PAGE_MAX,
+		.absent = PAGE_DEFAULT},
+	    {"after", MEMBER_STRING, offsetof(struct query, after), 0,
+		API_CURSOR_MAX,
+		.about = "the taskId that the last page ended with"},
+	    {.name = NULL},
+	};
+	struct task_page p = {.owner = works(r) ? 0 : r->who.id};
+	struct task *v, last;
+	struct uuid id;
+	size_t n;
+
+	TRY(api_query(r, QUERY, &q, e));
+	TRY(tasks_key_only(r, e));
+	if (q.after.p && (!uuid_parse(q.after, &id) ||
+			     task_get(db, id, r->arena, &last, e) < 0))
+		return api_no_cursor(e);
+	p.after = q.after.p ? last.id : 0;
+	p.status = q.status < TASK_STATUSES ? (int)q.status : -1;
+	p.most = q.limit + 1;
+	TRY(task_list(db, &p, r->arena, &v, &n, e));
+	tasks_data(r);
+	put_open(&r->out, NULL, '{');
+	put_open(&r->out, "tasks", '[');
+	for (size_t i = 0; i < n && i < (size_t)q.limit; i++)
+		task_show(&v[i], clock_now_us(), &r->out);
+	put_close(&r->out, ']');
+	if (n > (size_t)q.limit)
+		put_uuid(&r->out, "next", v[q.limit - 1].uid);
+	else
+		put_null(&r->out, "next");
+	put_close(&r->out, '}');
 	return tasks_data_end(r);
 }
 
@@ -205,15 +271,6 @@ struct report {
 	struct append_job job;
 };
 
-/* Whoever does the work may report on any task; others on their own. */
-static bool
-may_report(const struct req *r, const struct task *t)
-{
-	bool manages = (r->who.scopes & (SCOPE_MANAGE | SCOPE_ADMIN)) != 0;
-
-	return owns(r, t) || (manages && !r->who.tenants);
-}
-
 /* On a read thread. */
 static int
 report_read(struct req *r, struct db *db, struct err *e)
@@ -222,7 +279,7 @@ report_read(struct req *r, struct db *db, struct err *e)
 
 	TRY(task_get(db, p->uid, r->arena, &p->was, e));
 	p->now_us = clock_now_us();
-	if (!may_report(r, &p->was))
+	if (!owns(r, &p->was) && !works(r))
 		return err_set(e, ERR_ABSENT, "there is no such task");
 	p->same = p->was.status == p->change.status;
 	if (p->same) {
@@ -230,8 +287,6 @@ report_read(struct req *r, struct db *db, struct err *e)
 		return OK;
 	}
 	TRY(task_next(&p->was, &p->change, p->now_us, &p->is, e));
-	if (!TASK_WORDS[p->is.status].event)
-		return OK;
 	TRY(targets_find(db, &p->is, p->subs, &p->n_subs, e));
 	return notice_entry(
 	    r->arena, &p->is, p->subs, p->n_subs, p->now_us, &p->entry, e);
@@ -245,11 +300,10 @@ report_fn(struct db *db, void *ctx, struct err *e)
 	struct report *p = r->ctx;
 	int64_t subs[TASK_CONFIGS_MAX];
 	size_t n = 0;
-	int rc = OK;
+	int rc;
 
 	p->raced = false;
-	if (p->job.n > 0)
-		rc = targets_find(db, &p->is, subs, &n, e);
+	rc = targets_find(db, &p->is, subs, &n, e);
 	if (rc == OK &&
 	    (n != p->n_subs || memcmp(subs, p->subs, n * sizeof(*subs)) != 0))
 		rc = err_set(e, ERR_CONFLICT, "others are told by now");
@@ -294,12 +348,10 @@ report_post(struct req *r, struct err *e)
 
 	if (r->rc < 0 || p->same)
 		return report_answer(r, e);
-	p->job = (struct append_job){.fn = report_fn};
-	if (TASK_WORDS[p->is.status].event) {
-		p->job.entries = &p->entry;
-		p->job.n = 1;
-		p->job.after = report_after;
-	}
+	p->job = (struct append_job){.fn = report_fn,
+	    .after = report_after,
+	    .entries = &p->entry,
+	    .n = 1};
 	r->then = report_answer;
 	return api_append(r, &p->job, e);
 }

@@ -6,8 +6,8 @@
  *
  * WHO SEES WHAT. Everything belongs to the API key that made it, and for any
  * other it is not there. The one exception is whoever does the work: a caller
- * with MANAGE, not limited to tenants, reports the status of any task. Accounts
- * own no tasks.
+ * with MANAGE, not limited to tenants, lists and reads any task and reports its
+ * status. Accounts own no tasks.
  */
 #pragma once
 

@@ -80,6 +80,7 @@ struct sub_op {
 	bool skip;           /* enable: from now */
 	bool same;           /* it is as it should be: nothing to write */
 	bool once;           /* the answer shows the secret */
+	bool switches;       /* on or off alone: also one that a task has */
 	int status;          /* of the answer: */
 	/* not of 204; NULL: sub_seen_show() */
 	void (*show)(const struct sub_op *op, struct buf *b);

@@ -214,6 +214,7 @@ api_subs_enable(struct req *r, struct db *db, struct err *e)
 	TRY(sub_op_new(r, db, &op, e));
 	TRY(api_body_maybe(r, BODY, NULL, op, e));
 	TRY(api_behind(r, db, &op->ask.ask, e));
+	op->switches = true;
 	TRY(sub_op_find(op, db, e));
 	op->same = op->seen.enabled && !op->seen.held.p;
 	if (op->same)
@@ -240,6 +241,7 @@ api_subs_disable(struct req *r, struct db *db, struct err *e)
 
 	TRY(sub_op_new(r, db, &op, e));
 	TRY(api_body_maybe(r, BODY, NULL, &why, e));
+	op->switches = true;
 	TRY(sub_op_find(op, db, e));
 	op->same = !op->seen.enabled;
 	if (op->same)

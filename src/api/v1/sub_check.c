@@ -103,7 +103,8 @@ int
 sub_op_find(struct sub_op *op, struct db *db, struct err *e)
 {
 	TRY(sub_seen_get(op->r, db, op->presets, &op->seen, e));
-	if (op->seen.managed)
+	if (op->seen.managed &&
+	    !(op->switches && sub_managed_by(op->seen.conf).directed))
 		return err_set(e, ERR_CONFLICT,
 		    "this subscription is managed by the %.*s and is changed there",
 		    STR_ARG(op->seen.conf->managed.by));

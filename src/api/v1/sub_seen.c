@@ -326,14 +326,16 @@ stats_show(const struct sums *s, struct buf *b)
 	put_int(b, "failure", s->fail);
 	put_int(b, "deadLetter", s->dead);
 	put_int(b, "dropped", s->dropped);
-	if (s->ok + s->fail == 0) {
+	/* Of deliveries that ended, as everywhere; tries are no part of it. */
+	if (s->ok + s->dead == 0)
 		put_null(b, "successRate");
+	else
+		put_percent(b, "successRate", s->ok, s->ok + s->dead);
+	if (s->ok + s->fail == 0) {
 		put_null(b, "averageMs");
 		put_null(b, "slowestMs");
 		return;
 	}
-	put_name(b, "successRate");
-	buf_fmt(b, "%.4f", (double)s->ok / n);
 	put_name(b, "averageMs");
 	buf_fmt(b, "%.1f", (double)s->us / n / ms);
 	put_name(b, "slowestMs");

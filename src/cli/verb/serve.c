@@ -54,7 +54,8 @@
  */
 
 #define MINUTE_US         (60 * US_PER_S)
-#define PENDING_DISK_PART 5 /* event.retention.pending.bytes */
+#define PENDING_DISK_PART 5     /* event.retention.pending.bytes */
+#define RETRY_JOB_MS      60000 /* the setting's default */
 
 struct serve {
 	struct cli *cli;
@@ -521,6 +522,10 @@ static int
 build(struct serve *s, struct err *e)
 {
 	TRY(start_log(s, e));
+	if (s->conf->webhook_retry_job_interval_ms != RETRY_JOB_MS)
+		log_err(LOG_WARN,
+		    "webhook.retry.job.interval.ms does nothing: retries are made when they are due",
+		    NULL);
 	TRY(check_roles(s->conf, e));
 	TRY(oidc_check(s->conf, e));
 	TRY(guard_new(s->conf, &s->guard, e));

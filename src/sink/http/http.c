@@ -66,6 +66,18 @@ hidden(const struct call *c, struct str s)
 	    c->a->arena, &c->req, c->a->conf->conf->auth.password, s);
 }
 
+/* Of a success the heads and the beginning of the answer: for who has to show
+ * that it came, as its preset or the server says; else of one in SAMPLE. */
+static bool
+keeps_success(const struct attempt *a)
+{
+	const struct sub_conf *s = a->conf->conf;
+
+	return s->preset->keep_answers || a->s.row.seq % SAMPLE == 0 ||
+	       strcmp(deliver_opts(a->d)->conf->delivery_keep_bodies, "all") ==
+		   0;
+}
+
 /* What is held comes again soon, whatever its schedule says of failures. */
 static int64_t
 hold_us(const struct sub_policy *p)
@@ -88,8 +100,7 @@ judged(struct call *c, struct judgement j, const struct client_answer *answer)
 	    .holds = j.reason == REASON_PREFLIGHT,
 	};
 	/* What is held leaves no attempt that could have it. */
-	bool kept = j.verdict != VERDICT_OK || a->s.row.seq % SAMPLE == 0 ||
-		    sub_managed_by(a->conf->conf).keep_answers;
+	bool kept = j.verdict != VERDICT_OK || keeps_success(a);
 	const char *error = "";
 
 	if (kept) {
