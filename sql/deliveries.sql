@@ -65,6 +65,15 @@ SELECT coalesce(max(n), 0) FROM attempt WHERE seq = :seq AND sub = :sub AND rep 
 -- rows: kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?
 SELECT kind, tenant, event_id, type, pkey, received_at, to_sub FROM log WHERE seq = :seq;
 
+-- name: event_shown
+-- args: seq int, start int
+-- rows: tenant bytes, event_id bytes, type text, pkey text, received_at int, start bytes
+-- With the beginning of its body.
+SELECT tenant, event_id, type, pkey, received_at, substr(body, 1,
+--sqlite: :start
+--postgres: :start::integer
+  ) FROM log WHERE seq = :seq;
+
 -- name: sub_head
 -- args: id int
 -- rows: id int, uid bytes, name text, enabled int, why text, from_seq int, until_seq int?, tenants text?, conf text, held text?
@@ -153,20 +162,27 @@ SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM replay WHERE sub = :sub AND rep = 1) 
          WHERE r.sub = :sub AND r.rep > 0 AND p.exclusive = 1);
 
 -- name: replay_add
--- args: uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, exclusive int, now int, who text
-INSERT INTO replay (uid, sub, rep, from_seq, until_seq, types, rate, exclusive, state, created_at, created_by)
-VALUES (:uid, :sub, :rep, :from_seq, :until_seq, :types, :rate, :exclusive, 0, :now, :who);
+-- args: uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, exclusive int, now int, who text, pkey text?, tenant bytes?, total int?
+INSERT INTO replay (uid, sub, rep, from_seq, until_seq, types, rate, exclusive, state, created_at, created_by, pkey, tenant, total)
+VALUES (:uid, :sub, :rep, :from_seq, :until_seq, :types, :rate, :exclusive, 0, :now, :who, :pkey, :tenant, :total);
+
+-- name: replay_heads
+-- args: after int, upto int, sub int
+-- rows: type text, tenant bytes, pkey text
+-- What a replay passes over.
+SELECT type, tenant, pkey FROM log
+ WHERE seq > :after AND seq <= :upto AND kind = 0 AND (to_sub IS NULL OR to_sub = :sub);
 
 -- name: replay_get
 -- args: uid bytes
--- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?, exclusive int
-SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive
+-- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?, exclusive int, pkey text?, tenant bytes?, total int?
+SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive, p.pkey, p.tenant, p.total
   FROM replay p LEFT JOIN reader r ON r.sub = p.sub AND r.okey = 0 AND r.rep = p.rep WHERE p.uid = :uid;
 
 -- name: replay_page
 -- args: before int, most int
 -- rows: as replay_get
-SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive
+SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive, p.pkey, p.tenant, p.total
   FROM replay p LEFT JOIN reader r ON r.sub = p.sub AND r.okey = 0 AND r.rep = p.rep
  WHERE p.id < :before ORDER BY p.id DESC LIMIT :most;
 

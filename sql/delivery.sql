@@ -302,14 +302,14 @@ SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status
   FROM delivery WHERE (sub, seq, rep) > (:sub, :seq, :rep) ORDER BY sub, seq, rep LIMIT :most;
 
 -- name: load_readers
--- rows: sub int, okey int, rep int, pos int, until_seq int, rate int, stopped int, types text?, exclusive int
-SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, coalesce(p.exclusive, 0)
+-- rows: sub int, okey int, rep int, pos int, until_seq int, rate int, stopped int, types text?, exclusive int, pkey text?, tenant bytes?
+SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, coalesce(p.exclusive, 0), p.pkey, p.tenant
   FROM reader r LEFT JOIN replay p ON p.sub = r.sub AND p.rep = r.rep AND r.rep > 0 ORDER BY r.sub, r.okey, r.rep;
 
 -- name: load_replays
 -- args: sub int
 -- rows: as load_readers
-SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, p.rate, CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, p.exclusive
+SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, p.rate, CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, p.exclusive, p.pkey, p.tenant
   FROM reader r JOIN replay p ON p.sub = r.sub AND p.rep = r.rep WHERE r.sub = :sub AND r.rep > 0 ORDER BY r.rep;
 
 -- name: load_settled

@@ -26,9 +26,10 @@ SELECT coalesce(max(seq), 0) FROM log;
 SELECT seq, received_at FROM log ORDER BY seq LIMIT 1;
 
 -- name: log_page
--- args: after int, upto int, type text?, prefix text?, pkey text?, tenant bytes?, most int
+-- args: after int, upto int, type text?, prefix text?, pkey text?, tenant bytes?, low bytes?, up bytes?, most int
 -- rows: seq int, kind int, tenant bytes, event_id bytes, type text, received_at int, body bytes
--- A page is bounded by `upto` as well as by `most`: what it may look at.
+-- A page is bounded by `upto` as well as by `most`: what it may look at. low and
+-- up are a text that a plain body has somewhere, in either case.
 -- What is for one subscription alone (a batch, an edited requeue) is a matter
 -- of the deliveries: nobody published it.
 SELECT seq, kind, tenant, event_id, type, received_at, body
@@ -38,6 +39,8 @@ SELECT seq, kind, tenant, event_id, type, received_at, body
    AND (:prefix IS NULL OR substr(type, 1, length(:prefix)) = :prefix)
    AND (:pkey IS NULL OR pkey = :pkey)
    AND (:tenant IS NULL OR tenant = :tenant)
+--sqlite: AND (:low IS NULL OR instr(body, :low) > 0 OR instr(body, :up) > 0 OR substr(body, 1, 1) <> x'7b')
+--postgres: AND (:low::bytea IS NULL OR position(:low IN body) > 0 OR position(:up IN body) > 0 OR substr(body, 1, 1) <> '\x7b')
  ORDER BY seq
  LIMIT :most;
 

@@ -68,6 +68,15 @@ set_retries(struct retry_schedule *r, int64_t n)
 static void
 apply_settings(struct preset *p, const struct conf *c)
 {
+	static const char *const AUDITS[] = {
+	    [PRESET_AUDIT_FAILURES] = "failures",
+	    [PRESET_AUDIT_ALL] = "all",
+	    [PRESET_AUDIT_OFF] = "off"};
+
+	for (size_t i = 0; c->webhook_audit_deliveries && i < COUNT_OF(AUDITS);
+	     i++)
+		if (strcmp(c->webhook_audit_deliveries, AUDITS[i]) == 0)
+			p->audit = (enum preset_audit)i;
 	switch (p->settings) {
 	case PRESET_SETTINGS_NONE:
 		break;

@@ -34,6 +34,7 @@
  *   frame        members of the payload that {payloadMembers} leaves out,
  *                since the body has its own
  *   gathers      mode | child: which events a subscription's `batch` is for
+ *   audit        failures | all | off: which attempts the audit tells
  *   settings     none | dispatcher | callback: webhook.* of docs/settings.md
  *                that give numbers in place of those written here
  *   managed      {directed, keyName}: of subscriptions that a
@@ -74,6 +75,11 @@ enum preflight_fail { PREFLIGHT_DEAD, PREFLIGHT_RETRY, PREFLIGHT_HOLD };
 enum preset_gathers {
 	PRESET_GATHERS_MODE,  /* all events, unless the mode is immediate */
 	PRESET_GATHERS_CHILD, /* CHILD_* events, always, for their limits */
+};
+enum preset_audit {            /* which deliveries have rows in the audit */
+	PRESET_AUDIT_FAILURES, /* attempts that failed */
+	PRESET_AUDIT_ALL,
+	PRESET_AUDIT_OFF,
 };
 enum preset_settings {
 	PRESET_SETTINGS_NONE,
@@ -137,6 +143,7 @@ struct preset {
 	bool keyed_by_event; /* order_key is the event's own key */
 	enum preset_gathers gathers;
 	enum preset_settings settings;
+	enum preset_audit audit; /* unless webhook.audit.deliveries says it */
 	struct preset_managed managed;
 
 	enum preset_body body;

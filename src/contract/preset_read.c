@@ -12,6 +12,7 @@ static const char *const ENCODES[] = {"none", "percent", NULL};
 static const char *const KEYS[] = {"text", "decoded", NULL};
 static const char *const ORDERS[] = {"none", "key", NULL};
 static const char *const HOLDS[] = {"all", "first", NULL};
+static const char *const AUDITS[] = {"failures", "all", "off", NULL};
 static const char *const GATHERS[] = {"mode", "child", NULL};
 static const char *const SETTINGS[] = {"none", "dispatcher", "callback", NULL};
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};
@@ -454,6 +455,7 @@ static const struct member TOP[] = {
     {"truncateMark", MEMBER_TEXT, AT(truncate_mark), 1, SUB_TEXT_MAX},
     {"keepAnswers", MEMBER_BOOL, AT(keep_answers)},
     {"gathers", MEMBER_CHOICE, AT(gathers), .words = GATHERS},
+    {"audit", MEMBER_CHOICE, AT(audit), .words = AUDITS},
     {"settings", MEMBER_CHOICE, AT(settings), .words = SETTINGS},
     {"secret", MEMBER_CHOICE, AT(secret), .words = SECRETS},
     {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX},

@@ -73,4 +73,5 @@
 #define REPLAY_TYPES_MEM    (64 * KIB) /* the patterns of one, parsed */
 #define REPLAY_TYPES_MAX    64         /* as many as a person writes */
 #define REPLAY_PAGES_PER_S  10     /* a limited one reads so often at most */
+#define REPLAY_COUNT_MAX    100000 /* entries of one, that are looked at */
 #define REPLAY_RATE_MAX     100000 /* a second; more is no limit */

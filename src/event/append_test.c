@@ -241,10 +241,11 @@ count_log(struct store *s)
 	int64_t n = 0;
 
 	assert_int_equal(db_open(s, DB_READ, &db, &e), OK);
-	assert_int_equal(sql_log_page(db, &rows, &e, .after = 0,
-			     .upto = INT64_MAX, .type = (struct str){0},
-			     .prefix = (struct str){0}, .pkey = (struct str){0},
-			     .tenant = (struct str){0}, .most = 1000000),
+	assert_int_equal(
+	    sql_log_page(db, &rows, &e, .after = 0, .upto = INT64_MAX,
+		.type = (struct str){0}, .prefix = (struct str){0},
+		.pkey = (struct str){0}, .tenant = (struct str){0},
+		.low = (struct str){0}, .up = (struct str){0}, .most = 1000000),
 	    OK);
 	while (rows_next(rows, &e) > 0)
 		n++;

@@ -444,3 +444,38 @@ envelope_show_all(struct buf *b, struct str body, int64_t seq,
 	buf_add(b, deliveries);
 	buf_addc(b, '}');
 }
+
+/* Behind the string that begins at `at`; the end when it has none. */
+static size_t
+string_end(struct str s, size_t at)
+{
+	for (at++; at < s.n && s.p[at] != '"'; at++)
+		at += s.p[at] == '\\';
+	return at < s.n ? at + 1 : s.n;
+}
+
+bool
+envelope_correlation(struct str body, struct uuid *ret)
+{
+	static const struct str NAME = STR("\"correlationId\"");
+	size_t at = 0, depth = 0;
+
+	while (at < body.n) {
+		char c = body.p[at];
+		size_t end = c == '"' ? string_end(body, at) : at + 1;
+		struct str s = {body.p + at, end - at};
+
+		depth += c == '{' || c == '[';
+		depth -= depth > 0 && (c == '}' || c == ']');
+		at = end;
+		if (depth != 1 || !str_eq(s, NAME))
+			continue;
+		s = str_trim(str_from(body, at));
+		if (!str_pass(&s, STR(":")))
+			continue; /* a value that looks like the name */
+		s = str_trim(s);
+		return s.n > UUID_LEN && s.p[0] == '"' &&
+		       uuid_parse((struct str){s.p + 1, UUID_LEN}, ret);
+	}
+	return false;
+}

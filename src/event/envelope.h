@@ -74,6 +74,12 @@ int envelope_parse(struct arena *a, struct str bytes,
 int envelope_read(struct arena *a, struct json *tree,
     const struct envelope_opts *o, struct event *ret, struct err *e) MUST_CHECK;
 
+/*
+ * The correlationId of a stored body, or of its beginning, without parsing it:
+ * false when there is none as far as it goes.
+ */
+bool envelope_correlation(struct str body, struct uuid *ret);
+
 bool envelope_has_control(struct str s); /* a control character */
 /* What is wrong with a type's name, or NULL. Knows nothing of prefixes. */
 const char *envelope_type_wrong(struct str type);

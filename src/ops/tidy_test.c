@@ -347,7 +347,8 @@ test_replays(void **)
 			    sql_replay_add(db, &e, .uid = UID, .sub = 1,
 				.rep = 1, .from_seq = 0, .until_seq = 10,
 				.types = NONE, .rate = 0, .exclusive = 0,
-				.now = NOW, .who = STR("me")),
+				.now = NOW, .who = STR("me"), .pkey = NONE,
+				.tenant = NONE, .total = NULL),
 			    1);
 			assert_int_equal(sql_replay_stop(db, &e, .uid = UID,
 					     .now = NOW - 2 * KEEP),

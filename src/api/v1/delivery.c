@@ -239,6 +239,7 @@ retry_known(struct req *r, struct err *e)
 	t->op.r = r;
 	t->op.old = t->spot;
 	t->op.show = retry_show;
+	t->op.total = -1;
 	t->op.reader.pos = t->spot.seq - 1;
 	t->op.reader.until = t->spot.seq;
 	return replay_op_begin(&t->op, e);

@@ -120,6 +120,9 @@ int seen_of_event(struct req *r, struct db *db, int64_t seq, struct buf *b,
 /* Does it want the event, by type and tenant? NULL, or why not. */
 const char *seen_refuses(struct arena *a, const struct sql_sub_head_row *s,
     struct str type, struct uuid tenant);
+/* The same for its stored form, parsed. */
+const char *seen_conf_refuses(
+    const struct json *conf, struct str type, struct uuid tenant);
 
 /*
  * Dead letters: what is looked for, and how far one has come. A page looks at
@@ -226,6 +229,7 @@ struct replay_op {
 	struct entry entry;
 	struct sql_sub_head_row sub;
 	struct uuid uid;
+	int64_t total; /* events that it is of; -1: not counted */
 	void (*show)(struct replay_op *op);
 	struct spot old; /* retry: of which it is another */
 };

@@ -92,8 +92,9 @@ deads_fit(const struct deads *d, const struct sql_dead_page_row *x)
 	       (!d->tenant.p || (x->tenant.p && uuid_eq(uuid_of(x->tenant),
 						    d->tenant_id))) &&
 	       (!d->key.p || str_eq(x->pkey, d->key)) &&
-	       (d->error.n == 0 ||
-		   memmem(x->error.p, x->error.n, d->error.p, d->error.n));
+	       (!d->error.p || d->error.n == 0 ||
+		   (x->error.p &&
+		       memmem(x->error.p, x->error.n, d->error.p, d->error.n)));
 }
 
 /* One query of it; the end is where less came than was asked for. Where most

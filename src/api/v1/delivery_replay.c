@@ -8,6 +8,7 @@
 #include "audit/audit.h"
 #include "deliver/engine/control.h"
 #include "deliver/limits.h"
+#include "event/limits.h"
 #include "event/when.h"
 #include "match/types.h"
 
@@ -34,6 +35,47 @@ choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
 	return OK;
 }
 
+static struct str
+tenant_of(const struct replay_terms *t)
+{
+	return uuid_eq(t->tenant, (struct uuid){{0}}) ? (struct str){.p = NULL}
+						      : uuid_str(&t->tenant);
+}
+
+/*
+ * How many events of (pos, until] it is of, before the subscription's filter
+ * is asked; -1: they are too many to be counted.
+ */
+static int
+count_events(struct req *r, struct db *db, const struct sql_sub_head_row *sub,
+    const struct replay_terms *t, const struct core_reader *rd, int64_t *ret,
+    struct err *e)
+{
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct sql_replay_heads_row row;
+	struct json *conf = NULL;
+	struct replay *p = NULL;
+	int64_t n = 0;
+	int rc;
+
+	*ret = -1;
+	if (rd->until - rd->pos > REPLAY_COUNT_MAX)
+		return OK;
+	TRY(json_parse(r->arena, sub->conf, &conf, e));
+	TRY(sql_replay_heads(
+	    db, &rows, e, .after = rd->pos, .upto = rd->until, .sub = sub->id));
+	TRY(replay_new((struct replay_key){0}, t, &p, e));
+	while ((rc = sql_replay_heads_next(rows, &row, e)) > 0) {
+		struct uuid tenant = uuid_of(row.tenant);
+
+		n += replay_wants(p, row.type, &tenant, row.pkey) &&
+		     !seen_conf_refuses(conf, row.type, tenant);
+	}
+	replay_unref(p);
+	*ret = n;
+	return rc;
+}
+
 /* On the commit thread. */
 static int
 store(struct db *db, void *ctx, struct err *e)
@@ -56,13 +98,16 @@ store(struct db *db, void *ctx, struct err *e)
 	uuid_format(uuid_of(op->sub.uid), uid);
 	row.webhook_id = str_of(uid);
 	row.details = arena_fmt(r->arena,
-	    "\"seqAfter\":%lld,\"seqUpto\":%lld,\"exclusive\":%s",
+	    "\"seqAfter\":%lld,\"seqUpto\":%lld,\"exclusive\":%s%s",
 	    (long long)rd->pos, (long long)rd->until,
-	    rd->exclusive ? "true" : "false");
+	    rd->exclusive ? "true" : "false",
+	    op->old.seq > 0 ? ",\"resend\":true" : "");
 	if (sql_replay_add(db, e, .uid = uuid_str(&op->uid), .sub = op->sub.id,
 		.rep = rd->rep, .from_seq = rd->pos, .until_seq = rd->until,
 		.types = terms->types, .rate = terms->rate,
-		.exclusive = rd->exclusive, .now = row.at_us, .who = who) < 0 ||
+		.exclusive = rd->exclusive, .now = row.at_us, .who = who,
+		.pkey = terms->order_key, .tenant = tenant_of(terms),
+		.total = op->total < 0 ? NULL : &op->total) < 0 ||
 	    sql_reader_put(db, e, .sub = op->sub.id, .okey = 0, .rep = rd->rep,
 		.pos = rd->pos, .until_seq = rd->until) < 0)
 		return e->code;
@@ -99,8 +144,10 @@ looked(struct req *r, struct err *e)
 	struct replay_op *op = r->ctx;
 	struct core_reader *rd = &op->reader;
 
-	if (rd->until > op->look.look.front)
+	if (rd->until > op->look.look.front) {
 		rd->until = op->look.look.front;
+		op->total = -1;
+	}
 	if (rd->until <= rd->pos)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription has not come to these events yet: it delivers them by itself, in order");
@@ -126,15 +173,23 @@ struct post {
 	struct replay_op op; /* first, so that it is r->ctx too */
 	struct str subscription;
 	const struct json *types;
-	int64_t since_us, until_us; /* until -1: now */
+	int64_t since_us, until_us; /* -1: from_seq; now */
+	int64_t from_seq, to_seq;   /* 0: by the times */
 };
 
 #define POST_AT(field) offsetof(struct post, field)
 static const struct member BODY[] = {
     {"subscription", MEMBER_STRING, POST_AT(subscription), 0, UUID_LEN,
 	.must = true, .about = "whose events are sent again"},
-    {"since", MEMBER_TIME, POST_AT(since_us), .must = true},
+    {"since", MEMBER_TIME, POST_AT(since_us), .about = "or fromSeq"},
     {"until", MEMBER_TIME, POST_AT(until_us), .about = "absent: now"},
+    {"fromSeq", MEMBER_INT, POST_AT(from_seq), 1, DELIVERY_SEQ_MAX,
+	.about = "the first entry, instead of since"},
+    {"toSeq", MEMBER_INT, POST_AT(to_seq), 1, DELIVERY_SEQ_MAX,
+	.about = "the last entry, instead of until"},
+    {"key", MEMBER_STRING, POST_AT(op.terms.order_key), 1, EVENT_KEY_MAX,
+	.about = "only events with this partitionKey"},
+    {"tenant", MEMBER_UUID, POST_AT(op.terms.tenant)},
     {"types", MEMBER_JSON, POST_AT(types),
 	.about = "eventTypes or name.*; absent: all"},
     {"ratePerSecond", MEMBER_INT, POST_AT(op.terms.rate), 1, REPLAY_RATE_MAX},
@@ -175,7 +230,8 @@ post_show(struct replay_op *op)
 
 	put_uuid(b, "id", op->uid);
 	put_z(b, "state", "running");
-	put_int(b, "total", op->reader.until - op->reader.pos);
+	put_int(b, "total",
+	    op->total >= 0 ? op->total : op->reader.until - op->reader.pos);
 	put_int(b, "done", 0);
 	put_close(b, '}');
 	r->status = 202;
@@ -187,17 +243,56 @@ post_known(struct req *r, struct err *e)
 	return replay_op_begin(r->ctx, e);
 }
 
+/* The stretch of the log: by seq, or by time. */
+static int
+read_stretch(struct post *p, struct db *db, struct err *e)
+{
+	struct core_reader *rd = &p->op.reader;
+	struct sql_log_last_row last = {0};
+	int64_t first = p->from_seq, end = p->to_seq + 1;
+
+	if (first == 0)
+		TRY(when_seq(db, p->since_us, &first, e));
+	if (p->to_seq == 0)
+		TRY(when_seq(db,
+		    p->until_us < 0 ? clock_now_us() + US_PER_S : p->until_us,
+		    &end, e));
+	TRY(sql_log_last_one(db, &last, e));
+	if (end > last.seq + 1)
+		end = last.seq + 1;
+	if (end <= first)
+		return err_at(e, ERR_INVALID,
+		    p->from_seq ? "/fromSeq" : "/since",
+		    "there is nothing in the log from then on");
+	rd->pos = first - 1;
+	rd->until = end - 1;
+	return OK;
+}
+
+static int
+check_stretch(const struct post *p, struct err *e)
+{
+	if ((p->since_us < 0) == (p->from_seq == 0))
+		return json_wrong(
+		    e, "/since", "must be given, or fromSeq in its place");
+	if (p->until_us >= 0 && p->to_seq > 0)
+		return json_wrong(e, "/toSeq", "is given by until already");
+	if (p->until_us >= 0 && p->until_us <= p->since_us)
+		return json_wrong(e, "/until", "must be after since");
+	if (p->to_seq > 0 && p->to_seq < p->from_seq)
+		return json_wrong(e, "/toSeq", "must not be before fromSeq");
+	return OK;
+}
+
 int
 api_replays_post(struct req *r, struct db *db, struct err *e)
 {
 	struct post *p = arena_alloc(r->arena, sizeof(*p));
 	struct replay_op *op = &p->op;
-	int64_t first = 0, end = 0;
 
-	p->until_us = -1;
+	p->since_us = p->until_us = -1;
 	TRY(api_body(r, BODY, NULL, p, e));
-	if (p->until_us >= 0 && p->until_us <= p->since_us)
-		return json_wrong(e, "/until", "must be after since");
+	TRY(check_stretch(p, e));
 	TRY(read_types(p, e));
 	TRY(seen_sub_find(
 	    r, db, p->subscription, "/subscription", &op->sub, e));
@@ -207,15 +302,9 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	if (op->sub.until_seq > 0)
 		return err_at(e, ERR_CONFLICT, "/subscription",
 		    "the subscription is gone");
-	TRY(when_seq(db, p->since_us, &first, e));
-	TRY(when_seq(db,
-	    p->until_us < 0 ? clock_now_us() + US_PER_S : p->until_us, &end,
-	    e));
-	if (end <= first)
-		return err_at(e, ERR_INVALID, "/since",
-		    "there is nothing in the log from then on");
-	op->reader.pos = first - 1;
-	op->reader.until = end - 1;
+	TRY(read_stretch(p, db, e));
+	TRY(count_events(
+	    r, db, &op->sub, &op->terms, &op->reader, &op->total, e));
 	op->r = r;
 	op->show = post_show;
 	r->ctx = op;
@@ -225,8 +314,9 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 
 /* GET ------------------------------------------------------------------------------- */
 
+/* How far it has come in the log. */
 static int64_t
-done_of(const struct sql_replay_get_row *row)
+pos_of(const struct sql_replay_get_row *row)
 {
 	int64_t pos = row->state == 1 ? row->until_seq : row->from_seq;
 
@@ -234,12 +324,41 @@ done_of(const struct sql_replay_get_row *row)
 		pos = row->pos;
 	if (pos > row->until_seq)
 		pos = row->until_seq;
-	return pos > row->from_seq ? pos - row->from_seq : 0;
+	return pos > row->from_seq ? pos : row->from_seq;
 }
 
-static void
-delivery_replay_show(struct req *r, const struct sql_replay_get_row *row,
-    const struct sql_sub_head_row *sub)
+/* Of how many it is, and how many it has read: events that match, or where
+ * these are too many to be counted, entries of the log. A list counts no
+ * entries again: it tells about how many. */
+static int
+show_count(struct req *r, struct db *db, const struct sql_replay_get_row *row,
+    const struct sql_sub_head_row *sub, bool listed, struct err *e)
+{
+	struct replay_terms t = {.types = row->types,
+	    .order_key = row->pkey,
+	    .tenant =
+		row->tenant.p ? uuid_of(row->tenant) : (struct uuid){{0}}};
+	int64_t pos = pos_of(row), done = row->total;
+	int64_t way = row->until_seq - row->from_seq;
+	struct core_reader rd = {.pos = row->from_seq, .until = pos};
+	bool counted = !row->total_null;
+
+	if (counted && row->state != 1 && listed)
+		done = way > 0 ? done * (pos - row->from_seq) / way : 0;
+	else if (counted && row->state != 1)
+		TRY(count_events(r, db, sub, &t, &rd, &done, e));
+	put_int(&r->out, "total", counted ? row->total : way);
+	put_int(&r->out, "done",
+	    !counted            ? pos - row->from_seq
+	    : done < row->total ? done
+				: row->total);
+	return OK;
+}
+
+static int
+delivery_replay_show(struct req *r, struct db *db,
+    const struct sql_replay_get_row *row, const struct sql_sub_head_row *sub,
+    bool listed, struct err *e)
 {
 	static const char *const STATES[] = {"running", "done", "stopped"};
 	struct buf *b = &r->out;
@@ -248,15 +367,22 @@ delivery_replay_show(struct req *r, const struct sql_replay_get_row *row,
 	put_uuid(b, "id", uuid_of(row->uid));
 	put_uuid(b, "subscriptionId", uuid_of(sub->uid));
 	put_z(b, "state", STATES[row->state > 2 ? 2 : row->state]);
-	put_int(b, "total", row->until_seq - row->from_seq);
-	put_int(b, "done", done_of(row));
+	TRY(show_count(r, db, row, sub, listed, e));
+	put_int(b, "fromSeq", row->from_seq + 1);
+	put_int(b, "toSeq", row->until_seq);
 	put_raw(b, "types", row->types);
+	put_text(b, "key", row->pkey);
+	if (row->tenant.p)
+		put_uuid(b, "tenant", uuid_of(row->tenant));
+	else
+		put_null(b, "tenant");
 	put_some(b, "ratePerSecond", row->rate > 0 ? row->rate : 0);
 	put_bool(b, "exclusive", row->exclusive);
 	put_time(b, "createdAt", row->created_at);
 	put_text(b, "createdBy", row->created_by);
 	put_time(b, "endedAt", row->ended_at);
 	put_close(b, '}');
+	return OK;
 }
 
 /* 1 when there is one of this id. */
@@ -289,8 +415,7 @@ api_replays_get(struct req *r, struct db *db, struct err *e)
 	struct sql_sub_head_row sub;
 
 	TRY(replay_get(r, db, &row, &sub, e));
-	delivery_replay_show(r, &row, &sub);
-	return OK;
+	return delivery_replay_show(r, db, &row, &sub, false, e);
 }
 
 struct listing {
@@ -315,7 +440,7 @@ list_some(struct req *r, struct db *db, struct listing *l, struct err *e)
 		if (TRY(seen_sub(r, db, row.sub, &sub, e)) == 0)
 			continue;
 		l->scan.shown++;
-		delivery_replay_show(r, &row, &sub);
+		TRY(delivery_replay_show(r, db, &row, &sub, true, e));
 	}
 	return OK;
 }

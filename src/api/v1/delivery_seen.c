@@ -7,8 +7,12 @@
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/limits.h"
+#include "event/envelope.h"
+#include "event/sealed.h"
 #include "match/types.h"
 #include "sql.h"
+
+#define EVENT_START 2048 /* of a body, where its correlationId mostly is */
 
 struct uuid
 spot_id(const struct api *api, struct spot s)
@@ -106,13 +110,20 @@ seen_refuses(struct arena *a, const struct sql_sub_head_row *s, struct str type,
     struct uuid tenant)
 {
 	struct json *j = NULL;
+	struct err e;
+
+	return json_parse(a, s->conf, &j, &e) < 0
+		   ? NULL
+		   : seen_conf_refuses(j, type, tenant);
+}
+
+const char *
+seen_conf_refuses(const struct json *j, struct str type, struct uuid tenant)
+{
 	const struct json *types, *tenants;
 	struct uuid id;
-	struct err e;
 	bool fits;
 
-	if (json_parse(a, s->conf, &j, &e) < 0)
-		return NULL;
 	types = json_get(j, "types");
 	tenants = json_get(j, "tenants");
 	fits = !json_is(types, JSON_ARRAY) || types->n == 0;
@@ -214,6 +225,25 @@ show_head(const struct sql_look_deads_row *d, bool of_source, struct buf *b)
 		put_text(b, "source", d->source);
 }
 
+/* By the beginning of its body, or all of it. 1, 0 when it has none, < 0. */
+static int
+find_correlation(struct req *r, struct db *db, int64_t seq, struct str start,
+    struct uuid *ret, struct err *e)
+{
+	struct sql_log_get_row row;
+	struct str body = STR_EMPTY;
+	struct err shut;
+
+	if (!sealed_is(start) && envelope_correlation(start, ret))
+		return 1;
+	if ((!sealed_is(start) && start.n < EVENT_START) ||
+	    TRY(sql_log_get_one(db, r->arena, &row, e, .seq = seq)) == 0 ||
+	    delivery_body(r, row.tenant, row.event_id, row.body, &body, &shut) <
+		0)
+		return 0;
+	return envelope_correlation(body, ret);
+}
+
 /*
  * eventId, eventType, tenant, key and when it was received. What the log has
  * lost a dead letter still tells; else it is null.
@@ -224,9 +254,12 @@ show_event(struct req *r, struct db *db, const struct seen *s, bool of_source,
 {
 	struct sql_look_deads_row head =
 	    s->has_dead ? s->dead : (struct sql_look_deads_row){0};
-	struct sql_event_head_row row = {0};
-	bool there = TRY(sql_event_head_one(
-			 db, r->arena, &row, e, .seq = s->spot.seq)) > 0;
+	struct sql_event_shown_row row = {0};
+	struct uuid id;
+	bool there = TRY(sql_event_shown_one(db, r->arena, &row, e,
+			 .seq = s->spot.seq, .start = EVENT_START)) > 0;
+	bool known = there && TRY(find_correlation(
+				  r, db, s->spot.seq, row.start, &id, e)) > 0;
 
 	if (there && !of_source) {
 		head.tenant = row.tenant;
@@ -239,6 +272,10 @@ show_event(struct req *r, struct db *db, const struct seen *s, bool of_source,
 	else
 		put_null(b, "eventId");
 	show_head(&head, of_source, b);
+	if (known)
+		put_uuid(b, "correlationId", id);
+	else
+		put_null(b, "correlationId");
 	put_time(b, "receivedAt", there ? row.received_at : 0);
 	return OK;
 }

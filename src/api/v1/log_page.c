@@ -2,6 +2,7 @@
 
 #include "api/api.h"
 #include "event/cursor.h"
+#include "event/envelope.h"
 #include "event/limits.h"
 #include "event/sealed.h"
 #include "http/server/limits.h"
@@ -31,6 +32,17 @@ log_filter_set(struct log_filter *f, const struct log_words *w, struct err *e)
 		    "key must be 1 to %d bytes", EVENT_KEY_MAX);
 	if (w->key.n > 0)
 		f->key = w->key;
+	if (w->correlation.n > 0) {
+		if (!uuid_parse(w->correlation, &f->correlation))
+			return err_at(e, ERR_INVALID, "correlationId",
+			    "correlationId must be a uuid");
+		f->correlated = true;
+		uuid_format(f->correlation, f->low);
+		for (size_t i = 0; i <= UUID_LEN; i++)
+			f->up[i] = f->low[i] >= 'a' && f->low[i] <= 'f'
+				       ? (char)(f->low[i] - 'a' + 'A')
+				       : f->low[i];
+	}
 	if (w->tenant.n == 0)
 		return OK;
 	if (!uuid_parse(w->tenant, &f->tenant_id))
@@ -99,6 +111,16 @@ body_of(struct keyring *k, const struct sql_log_page_row *row, struct buf *b,
 	return rc == ERR_SEALED ? OK : rc;
 }
 
+/* The row is one of a correlation that is looked for, if any is. */
+static bool
+correlates(const struct log_filter *f, struct str body)
+{
+	struct uuid id;
+
+	return !f->correlated ||
+	       (envelope_correlation(body, &id) && uuid_eq(id, f->correlation));
+}
+
 int
 log_page_read(struct db *db, const struct log_view *v, struct buf *out,
     struct log_page *ret, struct err *e)
@@ -109,7 +131,10 @@ log_page_read(struct db *db, const struct log_view *v, struct buf *out,
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct buf plain CLEANUP(buf_done) = BUF(EVENT_STORED_MAX);
 	/* What only we can tell apart must not use up the statement's limit. */
-	int64_t most = v->who->tenants && !f->tenant.p ? PAGE_SCAN : f->limit;
+	bool ours = (v->who->tenants && !f->tenant.p) || f->correlated;
+	int64_t most = ours ? PAGE_SCAN : f->limit;
+	struct str none = {.p = NULL};
+	size_t read = 0;
 	int64_t last, upto;
 	bool cut = false;
 
@@ -119,17 +144,21 @@ log_page_read(struct db *db, const struct log_view *v, struct buf *out,
 	*ret = (struct log_page){.next = f->after};
 	TRY(sql_log_page(db, &rows, e, .after = f->after, .upto = upto,
 	    .type = f->type, .prefix = f->prefix, .pkey = f->key,
-	    .tenant = f->tenant, .most = most));
+	    .tenant = f->tenant, .low = f->correlated ? str_of(f->low) : none,
+	    .up = f->correlated ? str_of(f->up) : none, .most = most));
 	while (!cut && TRY(sql_log_page_next(rows, &row, e)) > 0) {
 		struct str body = STR_EMPTY;
 
 		if (api_tenant_ok(v->who, uuid_of(row.tenant))) {
 			TRY(body_of(v->keyring, &row, &plain, &body, e));
-			v->show(
-			    out, body, row.seq, row.received_at, ret->shown++);
+			read += f->correlated ? body.n : 0;
+			if (correlates(f, body))
+				v->show(out, body, row.seq, row.received_at,
+				    ret->shown++);
 		}
 		ret->next = row.seq;
-		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit;
+		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit ||
+		      read > 8 * PAGE_BYTES;
 	}
 	if (!cut && upto > ret->next)
 		ret->next = upto;

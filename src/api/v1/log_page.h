@@ -22,6 +22,9 @@ struct log_filter {
 	struct str key;
 	struct str tenant; /* 16 bytes */
 	struct uuid tenant_id;
+	bool correlated; /* of this correlationId alone */
+	struct uuid correlation;
+	char low[UUID_LEN + 1], up[UUID_LEN + 1];
 	int64_t after, limit;
 };
 
@@ -33,7 +36,7 @@ struct log_page {
 
 /* As a user gives them; empty: any. */
 struct log_words {
-	struct str type, key, tenant;
+	struct str type, key, tenant, correlation;
 };
 
 /* The filter borrows the words, and points into itself: it is not copied. */
@@ -44,6 +47,8 @@ int log_filter_set(
 	{"type", MEMBER_STRING, offsetof(of, words.type), 0, EVENT_TYPE_MAX,   \
 	    .about = "exactly, or name.*"},                                    \
 	    {"key", MEMBER_STRING, offsetof(of, words.key), 0, EVENT_KEY_MAX}, \
+	    {"correlationId", MEMBER_STRING, offsetof(of, words.correlation),  \
+		0, UUID_LEN},                                                  \
 	{                                                                      \
 		"tenant", MEMBER_STRING, offsetof(of, words.tenant), 0,        \
 		    UUID_LEN                                                   \

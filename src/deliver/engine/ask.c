@@ -28,7 +28,7 @@ put_off(struct mail **list, struct deliver_ask *q)
 	*list = &q->mail;
 }
 
-static void
+static struct flush_decision *
 decide(struct deliver *d, const struct ask_decide *q, int state, int64_t now)
 {
 	const struct wish *w = deliver_wish(d, q->ask.sub);
@@ -48,6 +48,7 @@ decide(struct deliver *d, const struct ask_decide *q, int state, int64_t now)
 	uuid_format(delivery_id_make(
 			&d->o.id_key, q->seq, q->ask.sub, (uint16_t)q->rep),
 	    v->delivery_id);
+	return v;
 }
 
 static void
@@ -108,7 +109,7 @@ ask_requeue(struct deliver *d, struct ask_requeue *q, int64_t now)
 		.asked = !q->rule,
 	    },
 	    now);
-	decide(d, &q->decide, 1, now);
+	decide(d, &q->decide, 1, now)->person = !q->rule;
 	return OK;
 }
 
@@ -201,7 +202,7 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 	case ASK_SKIP:
 		skip = (const struct ask_decide *)q;
 		core_skip(d->core, q->sub, skip->seq, skip->rep, now);
-		decide(d, skip, 2, now);
+		(void)decide(d, skip, 2, now);
 		break;
 	case ASK_NOW:
 		core_sub_skip(d->core, q->sub, now);

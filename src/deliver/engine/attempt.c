@@ -1,5 +1,7 @@
 #include "deliver/engine/attempt.h"
 
+#include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
@@ -87,6 +89,8 @@ log_attempt(
 	log_str(&l, "deliveryId", (struct str){id, UUID_LEN});
 	uuid_format(a->ev.event_id, id);
 	log_str(&l, "eventId", (struct str){id, UUID_LEN});
+	if (a->letter)
+		log_uuid(&l, "correlationId", letter_correlation(a->letter));
 	log_str(&l, "event", a->ev.type);
 	if (key_name.n > 0 && a->ev.key.n > 0)
 		log_str(&l, key_name.p, a->ev.key);
@@ -106,6 +110,79 @@ bool
 attempt_ours(const struct attempt *a)
 {
 	return a->letter && letter_ours(a->letter);
+}
+
+/* What of it the audit tells, by its preset; false: nothing. */
+static bool
+audited(const struct attempt *a, enum core_verdict v, enum audit_category *ret)
+{
+	enum preset_audit how =
+	    a->conf ? a->conf->conf->preset->audit : PRESET_AUDIT_FAILURES;
+
+	if (how == PRESET_AUDIT_OFF || driver(a)->quiet || !a->letter ||
+	    attempt_ours(a) || v == CORE_HOLD || v == CORE_DROP)
+		return false;
+	*ret = AUDIT_WEBHOOK_DELIVERY_FAILURE;
+	if (v == CORE_LATER)
+		*ret = AUDIT_WEBHOOK_DELIVERY_RETRY;
+	if (v == CORE_OK)
+		*ret = AUDIT_WEBHOOK_DELIVERY_SUCCESS;
+	return v != CORE_OK || how == PRESET_AUDIT_ALL;
+}
+
+static struct str
+uuid_text(struct arena *a, struct uuid u)
+{
+	char text[UUID_LEN + 1];
+
+	uuid_format(u, text);
+	return arena_dup(a, (struct str){text, UUID_LEN});
+}
+
+static void
+audit_attempt(
+    const struct attempt *a, const struct core_result *r, const char *error)
+{
+	enum audit_category c;
+	struct audit_row *row;
+	struct arena *mem;
+	struct str *names;
+	struct buf b CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
+
+	if (!audited(a, r->verdict, &c))
+		return;
+	row = flush_audited(&a->d->flush, &mem);
+	*row = (struct audit_row){
+	    .category = c,
+	    .at_us = clock_now_us(),
+	    .target_type = STR("event"),
+	    .object_id = arena_dup(mem, a->ev.key),
+	    .webhook_id = uuid_text(mem, a->at.subscription_id),
+	    .url = arena_dup(mem, a->conf ? a->conf->conf->url : STR_EMPTY),
+	    .event_type = arena_dup(mem, a->ev.type),
+	    .delivery_id = uuid_text(mem, a->at.delivery_id),
+	    .has_result = true,
+	    .success = r->verdict == CORE_OK,
+	    .status = r->status,
+	    .attempts = a->s.row.n + (r->verdict == CORE_NEVER ? 0 : 1),
+	    .ms = r->took_us / US_PER_MS,
+	    .error = arena_dup(mem, str_of(error)),
+	};
+	put_open(&b, NULL, '{');
+	put_text(&b, "changeType", a->ev.type);
+	put_uuid(&b, "eventId", a->ev.event_id);
+	put_uuid(&b, "tenantId", a->ev.tenant);
+	put_uuid(&b, "correlationId", letter_correlation(a->letter));
+	put_close(&b, '}');
+	row->trigger = arena_dup(mem, buf_str(&b));
+	if (!a->sent)
+		return;
+	row->payload_bytes = (int64_t)a->sent->body.n;
+	names = arena_array(mem, a->sent->n, sizeof(*names));
+	for (size_t i = 0; i < a->sent->n; i++)
+		names[i] = arena_dup(mem, a->sent->headers[i].name);
+	row->header_names = names;
+	row->n_header_names = a->sent->n;
 }
 
 static void
@@ -135,6 +212,8 @@ attempt_end(struct attempt *a, struct core_result *r, const char *error)
 		end_test(a, r, error);
 		return;
 	}
+	if (!a->void_)
+		audit_attempt(a, r, error);
 	if (a->void_) {
 		free(r->detail);
 	} else {

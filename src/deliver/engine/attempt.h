@@ -56,7 +56,8 @@ struct attempt {
 	struct request_event ev;
 	struct request_attempt at;
 	int64_t began_us;
-	void *own; /* the sink's, from admit or call on */
+	const struct request *sent; /* to its receiver; NULL: nothing was */
+	void *own;                  /* the sink's, from admit or call on */
 };
 
 /* All three end it: it is gone. The first two tell the core. */

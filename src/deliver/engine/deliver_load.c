@@ -84,6 +84,8 @@ load_reader(
 	};
 	struct replay_terms t = {.rate = row->rate,
 	    .types = row->types,
+	    .order_key = row->pkey,
+	    .tenant = row->tenant.p ? uuid_of(row->tenant) : (struct uuid){{0}},
 	    .stopped = row->stopped != 0};
 
 	if (rd.rep == 0)

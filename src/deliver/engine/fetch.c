@@ -136,7 +136,7 @@ reader_wants(struct fetcher *f, const struct page *p, struct letter *l,
 
 	if (l->seq <= w->from_seq && p->read.rep == 0)
 		return 0;
-	if (p->replay && !replay_wants(p->replay, l->type))
+	if (p->replay && !replay_wants(p->replay, l->type, &l->tenant, l->key))
 		return 0;
 	if (l->to_sub > 0 && l->to_sub != (int64_t)p->read.sub)
 		return 0;

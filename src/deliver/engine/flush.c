@@ -1,5 +1,6 @@
 #include "deliver/engine/flush.h"
 
+#include "audit/audit.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "contract/limits.h"
@@ -232,7 +233,7 @@ put_positions(struct db *db, const struct flush *f, struct err *e)
 	struct str node = node_id(deliver_opts(f->d)->node);
 
 	for (size_t i = 0; i < ch->n_readers; i++)
-		TRY(put_reader(db, &ch->readers[i], f->minute * US_PER_MIN, e));
+		TRY(put_reader(db, &ch->readers[i], f->at_us, e));
 	for (size_t i = 0; i < ch->n_endpoints; i++)
 		TRY(put_endpoint(db, &ch->endpoints[i], e));
 	if (f->progress)
@@ -412,6 +413,27 @@ flush_range(struct flush *f, const struct flush_range *g)
 	f->hurry = true;
 }
 
+struct audit_row *
+flush_audited(struct flush *f, struct arena **ret_mem)
+{
+	struct flush_more *m = &f->next;
+
+	if (!m->mem)
+		m->mem = arena_new(FLUSH_MEM);
+	m->audits = mem_more(
+	    m->audits, &m->cap_audits, m->n_audits, sizeof(*m->audits));
+	*ret_mem = m->mem;
+	return &m->audits[m->n_audits++];
+}
+
+static void
+more_clear(struct flush_more *m)
+{
+	m->n_decisions = m->n_ranges = m->n_settled = m->n_audits = 0;
+	if (m->mem)
+		arena_reset(m->mem);
+}
+
 /* Settled ------------------------------------------------------------------ */
 
 static void
@@ -497,12 +519,13 @@ flush_begin(
 	/* With nothing to write, somebody waits all the same. */
 	f->changes = ch ? ch : &NONE;
 	f->hurry = false;
-	spare.n_decisions = spare.n_ranges = spare.n_settled = 0;
+	more_clear(&spare);
 	f->now = f->next;
 	f->next = spare;
 	f->epoch = epoch;
 	f->number++;
-	f->minute = clock_now_us() / US_PER_MIN;
+	f->at_us = clock_now_us();
+	f->minute = f->at_us / US_PER_MIN;
 	f->progress = !f->progressed && f->changes->n_attempts > 0;
 	if (deliver_opts(f->d)->settled)
 		find_settled(f);
@@ -548,7 +571,7 @@ void
 flush_drop(struct flush *f)
 {
 	f->changes = NULL;
-	f->next.n_decisions = f->next.n_ranges = 0;
+	more_clear(&f->next);
 }
 
 static void
@@ -557,6 +580,8 @@ free_more(struct flush_more *m)
 	free(m->decisions);
 	free(m->ranges);
 	free(m->settled);
+	free(m->audits);
+	arena_free(m->mem);
 }
 
 void

@@ -4,8 +4,8 @@
  * One set of the core's changes at a time, one transaction, written again until
  * it is in, or until another node has the groups. With it goes what else has to
  * be stored with it: what people decided (ask.h), stretches of the log that went
- * unread (feeding.h), and what became of deliveries that another part keeps
- * account of ("settled"). What comes while a set is under way waits for the next
+ * unread (feeding.h), what the audit tells of attempts (by their preset), and
+ * what became of deliveries that another part keeps account of ("settled"). What comes while a set is under way waits for the next
  * one, in a second list: the two take turns.
  *
  * On PostgreSQL attempts and rows go as arrays: a message for all of a kind
@@ -22,6 +22,7 @@
 #include "deliver/engine/note.h"
 #include "event/append.h"
 
+struct audit_row;
 struct core;
 struct core_changes;
 struct core_dead;
@@ -32,7 +33,8 @@ struct flush_decision {
 	uint32_t sub;
 	int rep;
 	int64_t seq, at;
-	int state; /* 1: put back, 2: skipped */
+	int state;   /* 1: put back, 2: skipped */
+	bool person; /* asked for it; else a rule did */
 	struct str who, note;
 	/* for the audit */
 	char webhook_id[UUID_LEN + 1], delivery_id[UUID_LEN + 1];
@@ -62,6 +64,9 @@ typedef int (*flush_settled_fn)(
 
 /* What goes with a set beside the core's changes. */
 struct flush_more {
+	struct audit_row *audits; /* of attempts; their texts are in `mem` */
+	size_t n_audits, cap_audits;
+	struct arena *mem;
 	struct flush_decision *decisions;
 	size_t n_decisions, cap_decisions;
 	struct flush_range *ranges;
@@ -80,7 +85,8 @@ struct flush {
 	const struct core_changes *changes; /* NULL: none */
 	struct flush_more now;
 	int64_t epoch, number;
-	int64_t minute; /* of the wall clock, for counters */
+	int64_t at_us;  /* of the wall clock */
+	int64_t minute; /* the same, for counters */
 	bool progress;  /* the first results of this start */
 
 	struct flush_more next; /* waits for the next set */
@@ -95,6 +101,9 @@ struct flush {
 /* Without changes, in a hurry: the next turn writes all the same. */
 struct flush_decision *flush_decide(struct flush *f);
 void flush_range(struct flush *f, const struct flush_range *g);
+/* A row of the audit, for who fills it: goes with the next set. Its texts are
+ * *ret_mem's. */
+struct audit_row *flush_audited(struct flush *f, struct arena **ret_mem);
 
 /* Begins the next set, or writes one that failed once more. True: a new one,
  * for which the asks that wait are now under way. */

@@ -16,7 +16,7 @@ dup_uuid(struct arena *a, struct str bytes)
 /* Who decided what about which event, and why. */
 static int
 decision_row(struct db *db, struct arena *a, const struct flush_decision *d,
-    struct audit_row *ret, struct err *e)
+    bool was_dead, struct audit_row *ret, struct err *e)
 {
 	struct buf b CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
 	struct sql_event_of_row ev = {0};
@@ -31,8 +31,9 @@ decision_row(struct db *db, struct arena *a, const struct flush_decision *d,
 	if (d->note.n > 0)
 		put_text(&b, "reason", d->note);
 	*ret = (struct audit_row){
-	    .category =
-		d->state == 1 ? AUDIT_DEAD_REQUEUED : AUDIT_DEAD_SKIPPED,
+	    .category = !was_dead       ? AUDIT_DELIVERY_RESENT
+			: d->state == 1 ? AUDIT_DEAD_REQUEUED
+					: AUDIT_DEAD_SKIPPED,
 	    .at_us = d->at,
 	    .actor = d->who,
 	    .target_type = STR("delivery"),
@@ -49,12 +50,18 @@ flush_audit(struct db *db, struct arena *a, const struct flush *f,
     const bool *decided, struct err *e)
 {
 	const struct flush_more *m = &f->now;
-	struct audit_row *v = arena_array(a, m->n_decisions, sizeof(*v));
+	struct audit_row *v =
+	    arena_array(a, m->n_audits + m->n_decisions, sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n_decisions; i++)
-		if (decided[i])
-			TRY(decision_row(db, a, &m->decisions[i], &v[n++], e));
+	for (; n < m->n_audits; n++)
+		v[n] = m->audits[n];
+	for (size_t i = 0; i < m->n_decisions; i++) {
+		const struct flush_decision *d = &m->decisions[i];
+
+		if (decided[i] || (d->state == 1 && d->person))
+			TRY(decision_row(db, a, d, decided[i], &v[n++], e));
+	}
 	for (size_t at = 0; at < n; at += AUDIT_MANY_MAX)
 		TRY(audit_put_many(db, v + at,
 		    n - at < AUDIT_MANY_MAX ? n - at : AUDIT_MANY_MAX, e));

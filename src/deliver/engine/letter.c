@@ -1,6 +1,7 @@
 #include "deliver/engine/letter.h"
 
 #include "base/log/log.h"
+#include "event/envelope.h"
 #include "event/record.h"
 #include "event/sealed.h"
 #include "seal/digest.h"
@@ -186,4 +187,13 @@ letter_hash(struct str text)
 	digest_sha256(text, digest);
 	memcpy(&h, digest, sizeof(h));
 	return h ? h : 1;
+}
+
+struct uuid
+letter_correlation(struct letter *l)
+{
+	if (!l->correlated)
+		(void)envelope_correlation(l->body, &l->correlation);
+	l->correlated = true;
+	return l->correlation;
 }

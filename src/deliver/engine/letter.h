@@ -24,10 +24,12 @@ struct letter {
 	int kind;       /* enum entry_kind */
 	uint64_t
 	    key_hash; /* letter_hash(key), by the deliver thread; 0: not yet */
-	struct core_rec rec; /* letter_record(), by the deliver thread */
-	int64_t rv;          /* CORE_NO_RV: none */
-	bool was_sealed;     /* in the log */
-	bool shut;           /* no key opens it: body is empty */
+	struct core_rec rec;     /* letter_record(), by the deliver thread */
+	int64_t rv;              /* CORE_NO_RV: none */
+	bool correlated;         /* the next is known; all 0: it has none */
+	struct uuid correlation; /* letter_correlation(), the same */
+	bool was_sealed;         /* in the log */
+	bool shut;               /* no key opens it: body is empty */
 	struct uuid tenant, event_id;
 	struct str type, key, attrs, body; /* attrs empty: none */
 	int failed;        /* enum reason: its filter did; 0: no */
@@ -52,6 +54,9 @@ size_t letter_bytes(const struct letter *l);
 struct request_event letter_event(const struct letter *l);
 /* It is one that the program tells of itself: ops.* */
 bool letter_ours(const struct letter *l);
+
+/* All 0: it has none. */
+struct uuid letter_correlation(struct letter *l);
 
 /*
  * What record it is about; zero when that can't be told: it is shut,

@@ -7,9 +7,10 @@
 #include "match/types.h"
 
 int
-replay_new(struct replay_key key, int64_t rate, struct str types,
+replay_new(struct replay_key key, const struct replay_terms *t,
     struct replay **ret, struct err *e)
 {
+	struct str types = t->types;
 	struct arena *a CLEANUP(arena_freep) = arena_new(REPLAY_TYPES_MEM);
 	struct json *j = NULL;
 	struct replay *p;
@@ -17,13 +18,17 @@ replay_new(struct replay_key key, int64_t rate, struct str types,
 
 	if (types.p)
 		TRY(json_parse(a, types, &j, e));
-	p = mem_get(sizeof(*p) + (j ? j->n : 0) * sizeof(struct str) + types.n);
+	p = mem_get(sizeof(*p) + (j ? j->n : 0) * sizeof(struct str) + types.n +
+		    t->order_key.n);
 	p->refs = 1;
 	p->key = key;
-	p->rate = rate;
+	p->rate = t->rate;
+	p->tenant = t->tenant;
 	at = (char *)(p->types + (j ? j->n : 0));
-	for (const struct json *t = j ? j->child : NULL; t; t = t->next)
-		p->types[p->n_types++] = str_put(&at, match_types_key(t->text));
+	for (const struct json *x = j ? j->child : NULL; x; x = x->next)
+		p->types[p->n_types++] = str_put(&at, match_types_key(x->text));
+	if (t->order_key.p)
+		p->order_key = str_put(&at, t->order_key);
 	*ret = p;
 	return OK;
 }
@@ -45,9 +50,15 @@ replay_unref(struct replay *p)
 }
 
 bool
-replay_wants(const struct replay *p, struct str type)
+replay_wants(const struct replay *p, struct str type, const struct uuid *tenant,
+    struct str key)
 {
 	bool fits = p->n_types == 0;
+
+	if ((p->order_key.p && !str_eq(p->order_key, key)) ||
+	    (!uuid_eq(p->tenant, (struct uuid){{0}}) &&
+		!uuid_eq(p->tenant, *tenant)))
+		return false;
 
 	for (size_t i = 0; !fits && i < p->n_types; i++)
 		fits = match_types_fit(p->types[i], type);
@@ -91,7 +102,7 @@ replays_begin(struct replays *all, struct core *core,
 		p->stopped = p->stopped || t->stopped;
 		return OK;
 	}
-	TRY(replay_new(k, t->rate, t->types, &p, e));
+	TRY(replay_new(k, t, &p, e));
 	assert(p);
 	map_set(all->map, SUB_KEY(&p->key), p);
 	p->stopped = t->stopped;

@@ -2,7 +2,8 @@
  * replay.h - replays under way: what their readers need besides a position.
  *
  * A replay is a reader of the log with a number (rep) and an end, and a row in
- * the store that says which types it is limited to and how fast it may go. The
+ * the store that says which types, key and tenant it is limited to and how fast
+ * it may go. The
  * reader is the core's; the rest is here, found by (subscription, rep).
  *
  * RATE. A page of a replay has at most replay_chunk() entries and there is one
@@ -42,13 +43,22 @@ struct replay {
 	_Atomic int refs;
 	_Atomic bool stopped;
 	struct replay_key key;
-	int64_t rate; /* entries a second; 0: no limit */
+	int64_t rate;         /* entries a second; 0: no limit */
+	struct str order_key; /* of events; .p NULL: any */
+	struct uuid tenant;   /* all 0: any */
 	size_t n_types;
 	struct str types[]; /* keys of match/types.h; none: all */
 };
 
-/* `types` is a JSON array of patterns, as stored; .p NULL: all. */
-int replay_new(struct replay_key key, int64_t rate, struct str types,
+struct replay_terms {
+	int64_t rate;
+	struct str types; /* a JSON array of patterns, stored; .p NULL: all */
+	struct str order_key; /* .p NULL: any */
+	struct uuid tenant;   /* all 0: any */
+	bool stopped;
+};
+
+int replay_new(struct replay_key key, const struct replay_terms *t,
     struct replay **ret, struct err *e) MUST_CHECK;
 struct replay *replay_ref(struct replay *p); /* NULL is fine */
 void replay_unref(struct replay *p);         /* NULL is fine */
@@ -60,12 +70,6 @@ struct replays {
 	int64_t again_us;
 };
 
-struct replay_terms {
-	int64_t rate;
-	struct str types; /* as replay_new() */
-	bool stopped;
-};
-
 struct replay *replays_find(const struct replays *all, uint32_t sub, int rep);
 /* Stored already; again is nothing, but that it may be stopped by now. */
 int replays_begin(struct replays *all, struct core *core,
@@ -74,6 +78,7 @@ int replays_begin(struct replays *all, struct core *core,
 void replays_written(struct replays *all, const struct core_reader *rd);
 void replays_forget(struct replays *all, uint32_t sub); /* 0: all */
 
-bool replay_wants(const struct replay *p, struct str type);
+bool replay_wants(const struct replay *p, struct str type,
+    const struct uuid *tenant, struct str key);
 int replay_chunk(int64_t rate);
 int64_t replay_interval_us(int64_t rate);

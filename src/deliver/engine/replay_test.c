@@ -52,14 +52,38 @@ test_types(void **)
 		struct err e;
 
 		assert_int_equal(
-		    replay_new((struct replay_key){1, 2}, 0, types, &p, &e),
+		    replay_new((struct replay_key){1, 2},
+			&(struct replay_terms){.types = types}, &p, &e),
 		    OK);
-		if (replay_wants(p, str_of(ROWS[i].type)) != ROWS[i].want)
+		if (replay_wants(p, str_of(ROWS[i].type), &(struct uuid){{0}},
+			STR_EMPTY) != ROWS[i].want)
 			fail_msg("row %zu", i);
 		replay_unref(replay_ref(p));
 		replay_unref(p);
 	}
 	replay_unref(replay_ref(NULL));
+}
+
+/* By key and tenant, too. */
+static void
+test_key_and_tenant(void **)
+{
+	const struct uuid mine = {{1}}, other = {{2}};
+	struct replay *p = NULL;
+	struct err e;
+
+	assert_int_equal(replay_new((struct replay_key){1, 2},
+			     &(struct replay_terms){.order_key = STR("k"),
+				 .tenant = mine,
+				 .types = STR("[\"A\"]")},
+			     &p, &e),
+	    OK);
+	assert_true(replay_wants(p, STR("A"), &mine, STR("k")));
+	assert_false(replay_wants(p, STR("B"), &mine, STR("k")));
+	assert_false(replay_wants(p, STR("A"), &other, STR("k")));
+	assert_false(replay_wants(p, STR("A"), &mine, STR("kk")));
+	assert_false(replay_wants(p, STR("A"), &mine, STR_EMPTY));
+	replay_unref(p);
 }
 
 int
@@ -68,6 +92,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rate),
 	    cmocka_unit_test(test_types),
+	    cmocka_unit_test(test_key_and_tenant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

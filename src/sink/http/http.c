@@ -107,6 +107,8 @@ judged(struct call *c, struct judgement j, const struct client_answer *answer)
 		ans.head = hidden(c, ans.head);
 		ans.body = hidden(c, ans.body);
 	}
+	if (c->called)
+		a->sent = &c->req;
 	if (j.verdict != VERDICT_OK)
 		error = told_error(a->arena, &ans);
 	switch (j.verdict) {
