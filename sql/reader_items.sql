@@ -131,3 +131,26 @@ INSERT INTO feed_tombstone (feed_id, identity, at) VALUES (:feed, :identity, :no
 --sqlite: UPDATE feed SET items = items - 1, version = version + 1 WHERE id = :feed;
 --postgres: UPDATE feed SET items = items - gone.n, version = version + 1
 --postgres:   FROM (SELECT :feed AS feed, count(*) AS n FROM {{each}} GROUP BY :feed) gone WHERE id = gone.feed;
+
+-- Words that are cut anew (reader/reterm.h) -----------------------------------
+
+-- name: reterm_any
+-- rows: upto int
+SELECT upto FROM item_reterm WHERE one = 1;
+
+-- name: reterm_take
+-- rows: upto int
+-- For one server: it is locked where another may be at it too.
+UPDATE item_reterm SET upto = upto WHERE one = 1 RETURNING upto;
+
+-- name: reterm_items
+-- args: upto int, most int
+-- rows: id int, uid bytes, title text, author text?, summary text?, content text?
+SELECT id, uid, title, author, summary, content FROM feed_item WHERE id <= :upto ORDER BY id DESC LIMIT :most;
+
+-- name: reterm_put
+-- args: upto int
+UPDATE item_reterm SET upto = :upto WHERE one = 1;
+
+-- name: reterm_end
+DELETE FROM item_reterm WHERE one = 1;

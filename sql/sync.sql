@@ -1,122 +1,273 @@
--- What the protocols of apps read and change (reader/sync.h). Each statement
--- has the person in it. 2147483647 is the category of what has none; 0 and ''
--- ask for all. Many ids come as a JSON array.
+-- What the protocols of apps, and lists of people, read and change
+-- (reader/sync.h). Each statement has the person in it. 2147483647 is the
+-- category of what has none; 0 and '' ask for all. Many ids come as a JSON
+-- array.
 
--- name: sync_ids_up
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, visible int, flushed int, most int, skip int
--- rows: id int, created_at int
--- SQLite joins in the order written: along the key, no sorting.
-SELECT i.id, i.created_at
-  FROM feed_item i CROSS JOIN feed_subscription s
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+-- part: theirs
+s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
    AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.id > :after_id AND i.id < :before_id
-   AND i.published_at >= :since AND i.published_at < :until
-   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
-   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
-   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
-   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
-   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (coalesce(t.is_read, 0) = 0 OR t.is_starred = 1 OR t.updated_at > :flushed)
    AND (:visible = 0 OR (s.hidden = 0 AND NOT EXISTS
          (SELECT 1 FROM feed_category h WHERE h.id = s.category_id AND h.hidden = 1)))
---sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
---postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
-   AND s.feed_id = i.feed_id
+
+-- part: unread_left
+(:is_read <> 0 OR (SELECT f.items FROM feed f WHERE f.id = s.feed_id) > (
+        SELECT count(*) FROM item_state c WHERE c.user_id = :user AND c.feed_id = s.feed_id AND c.is_read = 1))
+
+-- part: changed
+coalesce((SELECT t.updated_at FROM item_state t WHERE t.user_id = :user AND t.item_id = x.id), x.created_at)
+
+-- part: wanted
+-- Of an article x, whether it is asked for; plain: by nothing but is_read. One
+-- CASE, since PostgreSQL takes each condition of many for a rare one, and then
+-- reads all and sorts rather than walk along an index.
+CASE WHEN (:is_read < 0 OR :is_read = (
+          SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_read = 1))
+      AND (:plain = 1 OR (
+              x.id > :after_id AND x.id < :before_id AND x.published_at >= :since AND x.published_at < :until
+          AND x.created_at >= :crawled_since AND x.created_at < :crawled_until
+          AND (x.updated_at > :changed_after OR {{changed}} > :changed_after)
+          AND x.updated_at < :changed_before AND {{changed}} < :changed_before
+          AND (:is_starred < 0 OR :is_starred = (
+               SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_starred = 1))
+          AND NOT EXISTS (
+               SELECT 1 FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
+                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed)
+          AND (:uniq = 0 OR NOT EXISTS (
+               SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
+                WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id
+                  AND (:category = 0 OR coalesce(o.category_id, 2147483647) = :category)))
+          AND (:search = ''
+--sqlite:       OR x.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search)
+--postgres:       OR x.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery)
+          )))
+     THEN true ELSE false END
+
+-- part: found
+-- The same, without the search.
+CASE WHEN (:is_read < 0 OR :is_read = (
+          SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_read = 1))
+      AND (:plain = 1 OR (
+              x.id > :after_id AND x.id < :before_id AND x.published_at >= :since AND x.published_at < :until
+          AND x.created_at >= :crawled_since AND x.created_at < :crawled_until
+          AND (x.updated_at > :changed_after OR {{changed}} > :changed_after)
+          AND x.updated_at < :changed_before AND {{changed}} < :changed_before
+          AND (:is_starred < 0 OR :is_starred = (
+               SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_starred = 1))
+          AND NOT EXISTS (
+               SELECT 1 FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
+                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed)
+          AND (:uniq = 0 OR NOT EXISTS (
+               SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
+                WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id
+                  AND (:category = 0 OR coalesce(o.category_id, 2147483647) = :category)))
+          ))
+     THEN true ELSE false END
+
+-- A page of all feeds, by one of four orders, behind the place (at, id). A page
+-- of each feed would do, along its index; `cut` makes that less: of each feed the
+-- article at `deep` is looked at, of these the 20th. 20 feeds have that many
+-- before it, which are the page: :deep is (most + skip) / 20, and what is
+-- behind it need not be read. Feeds without anything unread are not looked
+-- through for it. What is in another feed too (uniq) is shown where it came
+-- first.
+
+-- name: sync_ids_up
+-- args: user int, feed int, category int, at int, id int, plain int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, uniq int, search text, visible int, flushed int, deep int, most int, skip int
+-- rows: id int, created_at int
+WITH deep (feed_id, at) AS MATERIALIZED (
+  SELECT s.feed_id, (
+         SELECT x.id FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id > :id AND :at = :at AND {{found}}
+          ORDER BY x.id LIMIT 1 OFFSET :deep)
+    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+cut (at) AS MATERIALIZED (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at LIMIT 1 OFFSET 19), 9223372036854775807))
+SELECT i.id, i.created_at
+  FROM cut
+ CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item i ON i.id IN (
+--postgres:  CROSS JOIN LATERAL (
+--sqlite:   SELECT x.id
+--postgres:   SELECT x.id, x.created_at, x.published_at
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id > :id AND :at = :at AND x.id <= cut.at AND {{found}}
+   ORDER BY x.id LIMIT :most + :skip)
+--postgres:  i
  ORDER BY i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_ids_down
 -- args: as sync_ids_up
 -- rows: as sync_ids_up
+WITH deep (feed_id, at) AS MATERIALIZED (
+  SELECT s.feed_id, (
+         SELECT x.id FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id < :id AND :at = :at AND {{found}}
+          ORDER BY x.id DESC LIMIT 1 OFFSET :deep)
+    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+cut (at) AS MATERIALIZED (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at DESC LIMIT 1 OFFSET 19), 0))
 SELECT i.id, i.created_at
-  FROM feed_item i CROSS JOIN feed_subscription s
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
-   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.id > :after_id AND i.id < :before_id
-   AND i.published_at >= :since AND i.published_at < :until
-   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
-   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
-   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
-   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
-   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (coalesce(t.is_read, 0) = 0 OR t.is_starred = 1 OR t.updated_at > :flushed)
-   AND (:visible = 0 OR (s.hidden = 0 AND NOT EXISTS
-         (SELECT 1 FROM feed_category h WHERE h.id = s.category_id AND h.hidden = 1)))
---sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
---postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
-   AND s.feed_id = i.feed_id
+  FROM cut
+ CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item i ON i.id IN (
+--postgres:  CROSS JOIN LATERAL (
+--sqlite:   SELECT x.id
+--postgres:   SELECT x.id, x.created_at, x.published_at
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id < :id AND :at = :at AND x.id >= cut.at AND {{found}}
+   ORDER BY x.id DESC LIMIT :most + :skip)
+--postgres:  i
  ORDER BY i.id DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_up
 -- args: as sync_ids_up
 -- rows: as sync_ids_up
+WITH deep (feed_id, at) AS MATERIALIZED (
+  SELECT s.feed_id, (
+         SELECT x.published_at FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) > (:at, :id) AND {{found}}
+          ORDER BY x.published_at, x.id LIMIT 1 OFFSET :deep)
+    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+cut (at) AS MATERIALIZED (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at LIMIT 1 OFFSET 19), 9223372036854775807))
 SELECT i.id, i.created_at
-  FROM feed_subscription s CROSS JOIN feed_item i
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
-   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.id > :after_id AND i.id < :before_id
-   AND i.published_at >= :since AND i.published_at < :until
-   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
-   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
-   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
-   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
-   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (coalesce(t.is_read, 0) = 0 OR t.is_starred = 1 OR t.updated_at > :flushed)
-   AND (:visible = 0 OR (s.hidden = 0 AND NOT EXISTS
-         (SELECT 1 FROM feed_category h WHERE h.id = s.category_id AND h.hidden = 1)))
---sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
---postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
-   AND s.feed_id = i.feed_id
+  FROM cut
+ CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item i ON i.id IN (
+--postgres:  CROSS JOIN LATERAL (
+--sqlite:   SELECT x.id
+--postgres:   SELECT x.id, x.created_at, x.published_at
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) > (:at, :id) AND x.published_at <= cut.at AND {{found}}
+   ORDER BY x.published_at, x.id LIMIT :most + :skip)
+--postgres:  i
  ORDER BY i.published_at, i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_down
 -- args: as sync_ids_up
 -- rows: as sync_ids_up
+WITH deep (feed_id, at) AS MATERIALIZED (
+  SELECT s.feed_id, (
+         SELECT x.published_at FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) < (:at, :id) AND {{found}}
+          ORDER BY x.published_at DESC, x.id DESC LIMIT 1 OFFSET :deep)
+    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+cut (at) AS MATERIALIZED (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at DESC LIMIT 1 OFFSET 19), -9223372036854775807))
 SELECT i.id, i.created_at
-  FROM feed_subscription s CROSS JOIN feed_item i
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
-   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.id > :after_id AND i.id < :before_id
-   AND i.published_at >= :since AND i.published_at < :until
-   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
-   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
-   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
-   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
-   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (coalesce(t.is_read, 0) = 0 OR t.is_starred = 1 OR t.updated_at > :flushed)
-   AND (:visible = 0 OR (s.hidden = 0 AND NOT EXISTS
-         (SELECT 1 FROM feed_category h WHERE h.id = s.category_id AND h.hidden = 1)))
---sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
---postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
-   AND s.feed_id = i.feed_id
+  FROM cut
+ CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item i ON i.id IN (
+--postgres:  CROSS JOIN LATERAL (
+--sqlite:   SELECT x.id
+--postgres:   SELECT x.id, x.created_at, x.published_at
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) < (:at, :id) AND x.published_at >= cut.at AND {{found}}
+   ORDER BY x.published_at DESC, x.id DESC LIMIT :most + :skip)
+--postgres:  i
  ORDER BY i.published_at DESC, i.id DESC LIMIT :most OFFSET :skip;
+
+-- name: sync_starred
+-- args: user int, feed int, category int, at int, id int, plain int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, uniq int, search text, visible int, flushed int, ord int, most int, skip int
+-- rows: as sync_ids_up
+-- Stars are few: all are read, and sorted.
+SELECT x.id, x.created_at
+  FROM item_state k
+  JOIN feed_subscription s ON s.user_id = k.user_id AND s.feed_id = k.feed_id
+  JOIN feed_item x ON x.id = k.item_id
+ WHERE k.user_id = :user AND k.is_starred = 1 AND {{theirs}} AND {{wanted}}
+   AND CASE :ord WHEN 0 THEN x.id > :id WHEN 1 THEN x.id < :id
+            WHEN 2 THEN (x.published_at, x.id) > (:at, :id) ELSE (x.published_at, x.id) < (:at, :id) END
+ ORDER BY CASE :ord WHEN 0 THEN x.id WHEN 1 THEN -x.id WHEN 2 THEN x.published_at ELSE -x.published_at END,
+       CASE WHEN :ord IN (0, 2) THEN x.id ELSE -x.id END LIMIT :most OFFSET :skip;
+
+-- name: sync_read_few
+-- args: as sync_starred
+-- rows: as sync_ids_up
+-- The same of what was read, while that is little.
+SELECT x.id, x.created_at
+  FROM item_state k
+  JOIN feed_subscription s ON s.user_id = k.user_id AND s.feed_id = k.feed_id
+  JOIN feed_item x ON x.id = k.item_id
+ WHERE k.user_id = :user AND k.is_read = 1 AND {{theirs}} AND {{wanted}}
+   AND CASE :ord WHEN 0 THEN x.id > :id WHEN 1 THEN x.id < :id
+            WHEN 2 THEN (x.published_at, x.id) > (:at, :id) ELSE (x.published_at, x.id) < (:at, :id) END
+ ORDER BY CASE :ord WHEN 0 THEN x.id WHEN 1 THEN -x.id WHEN 2 THEN x.published_at ELSE -x.published_at END,
+       CASE WHEN :ord IN (0, 2) THEN x.id ELSE -x.id END LIMIT :most OFFSET :skip;
+
+-- name: sync_search_up
+-- args: as sync_ids_up
+-- rows: as sync_ids_up
+-- By arrival. SQLite's index of words is read in that order. PostgreSQL's has none: first the nearest articles
+-- are looked at one by one, which is enough when a word is common, and only then its index.
+--postgres: WITH near AS MATERIALIZED (
+--postgres:   SELECT q.item_id, q.terms FROM item_terms q WHERE q.item_id > :id ORDER BY q.item_id LIMIT :most + :skip + 500),
+--postgres: hit AS MATERIALIZED (
+--postgres:   SELECT x.id, x.created_at FROM near q JOIN feed_item x ON x.id = q.item_id
+--postgres:    WHERE q.terms @@ CAST(:search AS text)::tsquery AND {{found}}
+--postgres:      AND x.feed_id = ANY (ARRAY(SELECT s.feed_id FROM feed_subscription s WHERE {{theirs}}))
+--postgres:    ORDER BY x.id LIMIT :most + :skip)
+--postgres: SELECT id, created_at FROM (
+--postgres:   SELECT id, created_at FROM hit UNION ALL
+--postgres:   SELECT x.id, x.created_at FROM item_terms q JOIN feed_item x ON x.id = q.item_id
+--postgres:    WHERE (SELECT count(*) FROM hit) < :most + :skip AND q.item_id + 0 > (SELECT max(item_id) FROM near)
+--postgres:      AND q.terms @@ CAST(:search AS text)::tsquery AND {{found}} AND :deep = :deep AND :at = :at
+--postgres:      AND x.feed_id = ANY (ARRAY(SELECT s.feed_id FROM feed_subscription s WHERE {{theirs}}))) AS a
+--sqlite: SELECT x.id, x.created_at FROM item_terms q CROSS JOIN feed_item x ON x.id = q.rowid
+--sqlite:   JOIN feed_subscription s ON s.feed_id = x.feed_id AND {{theirs}}
+--sqlite:  WHERE q.terms MATCH :search AND q.rowid > :id AND {{found}} AND :deep = :deep AND :at = :at
+--postgres:  ORDER BY id LIMIT :most OFFSET :skip;
+--sqlite:  ORDER BY q.rowid LIMIT :most OFFSET :skip;
+
+-- name: sync_search_down
+-- args: as sync_ids_up
+-- rows: as sync_ids_up
+-- By arrival. SQLite's index of words is read in that order. PostgreSQL's has none: first the nearest articles
+-- are looked at one by one, which is enough when a word is common, and only then its index.
+--postgres: WITH near AS MATERIALIZED (
+--postgres:   SELECT q.item_id, q.terms FROM item_terms q WHERE q.item_id < :id ORDER BY q.item_id DESC LIMIT :most + :skip + 500),
+--postgres: hit AS MATERIALIZED (
+--postgres:   SELECT x.id, x.created_at FROM near q JOIN feed_item x ON x.id = q.item_id
+--postgres:    WHERE q.terms @@ CAST(:search AS text)::tsquery AND {{found}}
+--postgres:      AND x.feed_id = ANY (ARRAY(SELECT s.feed_id FROM feed_subscription s WHERE {{theirs}}))
+--postgres:    ORDER BY x.id DESC LIMIT :most + :skip)
+--postgres: SELECT id, created_at FROM (
+--postgres:   SELECT id, created_at FROM hit UNION ALL
+--postgres:   SELECT x.id, x.created_at FROM item_terms q JOIN feed_item x ON x.id = q.item_id
+--postgres:    WHERE (SELECT count(*) FROM hit) < :most + :skip AND q.item_id + 0 < (SELECT min(item_id) FROM near)
+--postgres:      AND q.terms @@ CAST(:search AS text)::tsquery AND {{found}} AND :deep = :deep AND :at = :at
+--postgres:      AND x.feed_id = ANY (ARRAY(SELECT s.feed_id FROM feed_subscription s WHERE {{theirs}}))) AS a
+--sqlite: SELECT x.id, x.created_at FROM item_terms q CROSS JOIN feed_item x ON x.id = q.rowid
+--sqlite:   JOIN feed_subscription s ON s.feed_id = x.feed_id AND {{theirs}}
+--sqlite:  WHERE q.terms MATCH :search AND q.rowid < :id AND {{found}} AND :deep = :deep AND :at = :at
+--postgres:  ORDER BY id DESC LIMIT :most OFFSET :skip;
+--sqlite:  ORDER BY q.rowid DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_count
 -- args: as sync_ids_up
 -- rows: n int
--- All of them, whatever most and skip say.
-SELECT count(*)
-  FROM feed_subscription s CROSS JOIN feed_item i
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
-   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.id > :after_id AND i.id < :before_id
-   AND i.published_at >= :since AND i.published_at < :until
-   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
-   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
-   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
-   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
-   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (coalesce(t.is_read, 0) = 0 OR t.is_starred = 1 OR t.updated_at > :flushed)
-   AND (:visible = 0 OR (s.hidden = 0 AND NOT EXISTS
-         (SELECT 1 FROM feed_category h WHERE h.id = s.category_id AND h.hidden = 1)))
---sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
---postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
-   AND s.feed_id = i.feed_id AND :most >= 0 AND :skip >= 0;
+-- All of them, whatever the place, most and skip say.
+SELECT count(*) FROM feed_subscription s CROSS JOIN feed_item x
+ WHERE {{theirs}} AND x.feed_id = s.feed_id AND x.published_at >= :since AND x.published_at < :until AND {{wanted}}
+   AND :at = :at AND :id = :id AND :deep = :deep AND :most = :most AND :skip = :skip;
+
+-- name: sync_count_ids
+-- args: as sync_ids_up
+-- rows: as sync_count
+-- The same for who asks for a range of ids.
+SELECT count(*) FROM feed_subscription s CROSS JOIN feed_item x
+ WHERE {{theirs}} AND x.feed_id = s.feed_id AND x.id > :after_id AND x.id < :before_id AND {{wanted}}
+   AND :at = :at AND :id = :id AND :deep = :deep AND :most = :most AND :skip = :skip;
+
+-- name: sync_totals
+-- args: user int, feed int, category int, visible int
+-- rows: items int, read int, starred int, starred_read int
+-- From counters and indexes of what was read and starred.
+SELECT CAST(coalesce(sum(f.items), 0) AS BIGINT),
+       CAST(coalesce(sum((SELECT count(*) FROM item_state c WHERE c.user_id = :user AND c.feed_id = f.id AND c.is_read = 1)), 0) AS BIGINT),
+       (SELECT count(*) FROM item_state k JOIN feed_subscription s ON s.user_id = k.user_id AND s.feed_id = k.feed_id
+         WHERE k.user_id = :user AND k.is_starred = 1 AND {{theirs}}),
+       (SELECT count(*) FROM item_state k JOIN feed_subscription s ON s.user_id = k.user_id AND s.feed_id = k.feed_id
+         WHERE k.user_id = :user AND k.is_starred = 1 AND k.is_read = 1 AND {{theirs}})
+  FROM feed_subscription s JOIN feed f ON f.id = s.feed_id WHERE {{theirs}};
+
+-- name: sync_read_most
+-- args: user int, most int
+-- rows: n int
+-- How many were read, up to so many.
+SELECT count(*) FROM (SELECT 1 FROM item_state c WHERE c.user_id = :user AND c.is_read = 1 LIMIT :most) AS few;
 
 -- name: sync_items
 -- args: user int, ids text

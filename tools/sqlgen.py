@@ -32,6 +32,9 @@ are made so by themselves, any other form says where the rows come from by
 {{each}}, and `:name` is a column of that. `-- times: 8`: SQLite takes so many
 rows of an INSERT at once.
 
+`-- part: x` begins a text that statements below it in its file take in by
+{{x}}: what several of them say alike stands once.
+
 sql/migrations/NNNN_what.sql become the steps of store_migrate(), numbered
 without gaps.
 """
@@ -66,6 +69,10 @@ def render(engine, text):
 def strip(text):
     lines = [l.rstrip() for l in re.sub(r"(?m)^\s*--.*$", "", text).split("\n")]
     return "\n".join(l for l in lines if l).strip()
+
+
+def with_parts(engine, text, parts):
+    return re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m[1]][engine] if m[1] in parts else m[0], text)
 
 
 def fields(where, text, array):
@@ -116,7 +123,7 @@ def shared(where, rest, what, name, known):
     return known[m[1]][what], known[m[1]]["of_" + what]
 
 
-def statement(path, chunk, known=()):
+def statement(path, chunk, known=(), parts={}):
     name, rest = chunk.split("\n", 1)
     name, where = name.strip(), f"{path}: {chunk.split(chr(10), 1)[0].strip()}"
     only = meta(rest, "only")
@@ -130,7 +137,7 @@ def statement(path, chunk, known=()):
         if only and only != engine:
             text[engine] = None
             continue
-        body = strip(render(engine, rest))
+        body = with_parts(engine, strip(render(engine, rest)), parts)
         used = set(re.findall(r"(?<!:):([a-z_]\w*)", body))
         if used != set(order):
             fail(where, f"{engine}: args and use differ: {used ^ set(order)}")
@@ -262,8 +269,13 @@ def statements(paths):
     """Those of some files, in order."""
     stmts = []
     for path in paths:
-        for c in re.split(r"(?m)^-- name: ", read(path))[1:]:
-            stmts.append(statement(path, c, {x["name"]: x for x in stmts}))
+        parts = {}
+        for kind, c in re.findall(r"(?ms)^-- (name|part): (.*?)(?=^-- (?:name|part): |\Z)", read(path)):
+            if kind == "part":
+                name, text = c.split("\n", 1)
+                parts[name.strip()] = {e: with_parts(e, strip(render(e, text)), parts) for e in ENGINES}
+                continue
+            stmts.append(statement(path, c, {x["name"]: x for x in stmts}, parts))
             if stmts[-1]["times"] > 1:
                 stmts.append(repeated(stmts[-1]))
     return stmts

@@ -103,6 +103,7 @@ make_terms(struct arena *a, const struct doc_ask *q,
 	struct buf b CLEANUP(buf_done) = BUF(2 * TERMS_BYTES_MAX);
 	struct terms t = {.engine = (enum store_engine)q->engine, .out = &b};
 
+	terms_begin(&t);
 	terms_add(&t, from->title);
 	terms_add(&t, from->author);
 	terms_add_html(&t, to->content);

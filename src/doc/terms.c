@@ -1,7 +1,7 @@
 #include "doc/terms.h"
 
+#include "doc/fold.h"
 #include "doc/limits.h"
-#include "markup/entity.h"
 
 enum sign_class {
 	GAP,    /* between words */
@@ -100,49 +100,6 @@ class_of(uint32_t c)
 							     : LETTER;
 }
 
-/*
- * Lower case of Latin, Greek, Cyrillic and Armenian, in order. `add` goes on
- * top of a capital; where capital and small letter take turns, EVEN says that
- * the capital is even.
- */
-enum { EVEN = 1000, ODD };
-static const struct {
-	uint16_t from, to;
-	int16_t add;
-} FOLDS[] = {{0xc0, 0xd6, 32}, {0xd8, 0xde, 32}, {0x100, 0x12f, EVEN},
-    {0x130, 0x130, 'i' - 0x130}, {0x131, 0x137, EVEN}, {0x139, 0x148, ODD},
-    {0x14a, 0x177, EVEN}, {0x178, 0x178, 0xff - 0x178}, {0x179, 0x17e, ODD},
-    {0x1cd, 0x1dc, ODD}, {0x1de, 0x1ef, EVEN}, {0x1f8, 0x21f, EVEN},
-    {0x222, 0x233, EVEN}, {0x386, 0x386, 38}, {0x388, 0x38a, 37},
-    {0x38c, 0x38c, 64}, {0x38e, 0x38f, 63}, {0x391, 0x3ab, 32},
-    {0x3c2, 0x3c2, 1 /* final sigma */}, {0x3d8, 0x3ef, EVEN},
-    {0x400, 0x40f, 80}, {0x410, 0x42f, 32}, {0x460, 0x481, EVEN},
-    {0x48a, 0x4bf, EVEN}, {0x4c1, 0x4ce, ODD}, {0x4d0, 0x52f, EVEN},
-    {0x531, 0x556, 48}, {0x1e00, 0x1e95, EVEN}, {0x1ea0, 0x1eff, EVEN}};
-
-/* Full-width forms as usual ones, then lower case. */
-static uint32_t
-fold(uint32_t c)
-{
-	size_t i = 0;
-
-	if ((c >= 0xff10 && c <= 0xff19) || (c >= 0xff21 && c <= 0xff3a) ||
-	    (c >= 0xff41 && c <= 0xff5a))
-		c -= 0xfee0;
-	if (c >= 'A' && c <= 'Z')
-		return c + 32;
-	if (c < 0xc0 || c > 0x1eff)
-		return c;
-	while (c > FOLDS[i].to)
-		i++;
-	if (c < FOLDS[i].from)
-		return c;
-	if (FOLDS[i].add == EVEN)
-		return c | 1;
-	return FOLDS[i].add == ODD ? c + (c & 1)
-				   : (uint32_t)((int)c + FOLDS[i].add);
-}
-
 /* Cutting: words come out one by one ------------------------------------------- */
 
 struct word {
@@ -203,36 +160,47 @@ add_letter(struct cutter *c, const char *p, size_t n)
 }
 
 static void
+cut_sign(struct cutter *c, uint32_t sign)
+{
+	enum sign_class class = class_of(sign);
+	char p[4];
+
+	if (class == GAP)
+		flush(c);
+	else if (class == LETTER)
+		add_letter(c, p, str_utf8_put(sign, p));
+	else if (class == PAIR)
+		add_pair(c, p, str_utf8_put(sign, p));
+}
+
+static void
 cut_words(struct cutter *c, struct str text)
 {
-	while (text.n > 0) {
-		size_t len = str_utf8_len(text);
-		uint32_t ch = len ? fold(entity_code(text, len)) : ' ';
-		enum sign_class class = class_of(ch);
-		char p[4];
+	uint32_t signs[FOLD_MAX];
 
-		text = str_from(text, len ? len : 1);
-		if (class == GAP)
-			flush(c);
-		else if (class == LETTER)
-			add_letter(c, p, str_utf8_put(ch, p));
-		else if (class == PAIR)
-			add_pair(c, p, str_utf8_put(ch, p));
+	while (text.n > 0) {
+		size_t n = fold_next(&text, signs);
+
+		for (size_t i = 0; i < n; i++)
+			cut_sign(c, signs[i]);
 	}
 }
 
 /* What each engine wants ------------------------------------------------------- */
 
 static const struct dialect {
-	const char *quote;         /* around a word */
-	bool places;               /* behind a text's word its place is said */
-	const char *open, *close;  /* around a phrase */
-	const char *then, *and;    /* between its words; between phrases */
-	const char *begins;        /* behind a word that is a beginning */
-	const char *phrase_begins; /* behind a phrase that ends in one */
+	const char *quote;        /* around a word */
+	bool places;              /* behind a text's word its place is said */
+	const char *open, *close; /* around a phrase */
+	const char *then;         /* between its words */
+	const char *and, * or, *not ; /* between phrases */
+	const char *begins;           /* behind a word that is a beginning */
+	const char *phrase_begins;    /* behind a phrase that ends in one */
 } DIALECTS[] = {
-    [STORE_SQLITE] = {"", false, "\"", "\"", " ", " AND ", "", "*"},
-    [STORE_POSTGRES] = {"'", true, "(", ")", " <-> ", " & ", ":*", ""},
+    [STORE_SQLITE] = {"", false, "\"", "\"", " ", " AND ", " OR ", " NOT ", "",
+	"*"},
+    [STORE_POSTGRES] = {"'", true, "(", ")", " <-> ", " & ", " | ", " & !",
+	":*", ""},
 };
 
 static void
@@ -261,13 +229,20 @@ put_term(void *arg, const struct word *w)
 		buf_fmt(t->out, ":%zu", t->n);
 }
 
-/* No phrase goes from one text to the next: a sign that is in no word. */
+/* No phrase goes from one text to the next: a sign that is in no word. It
+ * stands before the first too, so that every article has it. */
+static const struct word GAP_WORD = {.p = "\xe2\x90\x80", .n = 3};
+
+void
+terms_begin(struct terms *t)
+{
+	put_term(t, &GAP_WORD);
+}
+
 static void
 put_gap(struct terms *t)
 {
-	static const struct word GAP_WORD = {.p = "\xe2\x90\x80", .n = 3};
-
-	if (t->n > 0)
+	if (t->n > 1)
 		put_term(t, &GAP_WORD);
 }
 
@@ -349,7 +324,8 @@ terms_add_html(struct terms *t, struct str html)
 
 struct asking {
 	const struct dialect *dialect;
-	struct buf *out;
+	struct buf *out; /* phrases that must be there, or must not */
+	const char *between;
 	size_t n;         /* words of all */
 	size_t n_phrase;  /* of this phrase */
 	struct word held; /* not written yet: it may be the last */
@@ -364,7 +340,8 @@ write_held(struct asking *q, bool prefix)
 	if (q->n_phrase > 0)
 		buf_addz(q->out, d->then);
 	else
-		buf_fmt(q->out, "%s%s", q->n > 0 ? d->and : "", d->open);
+		buf_fmt(
+		    q->out, "%s%s", q->out->n > 0 ? q->between : "", d->open);
 	put_word(q->out, d, &q->held);
 	if (prefix)
 		buf_addz(q->out, d->begins);
@@ -411,19 +388,25 @@ query_has(struct str query, size_t at, const char *signs)
 	       strchr(signs, query.p[at]);
 }
 
-int
-terms_query(
-    enum store_engine engine, struct str query, struct buf *out, struct err *e)
+/* What is not there is told by "-" before a word or a phrase. */
+static void
+ask_phrases(
+    struct asking *q, struct str query, struct buf *with, struct buf *without)
 {
-	struct asking q = {.dialect = &DIALECTS[engine], .out = out};
 	size_t at = 0;
 
 	while (at < query.n) {
-		struct cutter c = {.each = ask_word, .arg = &q};
-		bool quoted = query.p[at] == '"', star;
-		const char *ends = quoted ? "\"" : "\" \t\n\r";
-		size_t from = quoted ? ++at : at;
+		struct cutter c = {.each = ask_word, .arg = q};
+		bool not = query.p[at] == '-', quoted, star;
+		const char *ends;
+		size_t from;
 
+		at += not ;
+		quoted = query_has(query, at, "\"");
+		ends = quoted ? "\"" : "\" \t\n\r";
+		from = quoted ? ++at : at;
+		q->out = not ? without : with;
+		q->between = not ? q->dialect->or : q->dialect->and;
 		while (at < query.n && !query_has(query, at, ends))
 			at++;
 		star = at > from && query.p[at - 1] == '*';
@@ -435,15 +418,31 @@ terms_query(
 			star = true; /* "two words"* */
 			at++;
 		}
-		end_phrase(&q, star);
+		end_phrase(q, star);
 		while (query_has(query, at, " \t\n\r"))
 			at++;
 	}
+}
+
+int
+terms_query(
+    enum store_engine engine, struct str query, struct buf *out, struct err *e)
+{
+	const struct dialect *d = &DIALECTS[engine];
+	struct asking q = {.dialect = d};
+	struct buf without CLEANUP(buf_done) = BUF(16 * KIB);
+
+	ask_phrases(&q, query, out, &without);
 	if (q.n == 0)
 		return err_at(
 		    e, ERR_INVALID, "/search", "search has no word in it");
 	if (q.n > TERMS_QUERY_MAX)
 		return err_at(e, ERR_INVALID, "/search",
 		    "search has more than %d words", TERMS_QUERY_MAX);
+	if (without.n == 0)
+		return OK;
+	if (out->n == 0)
+		put_word(out, d, &GAP_WORD);
+	buf_fmt(out, "%s(%.*s)", d->not, STR_ARG(buf_str(&without)));
 	return OK;
 }

@@ -13,10 +13,17 @@ test_texts(void **)
 	    {"The Quick-brown fox", "the quick brown fox"},
 	    {"don't", "don t"},
 	    {"a1b2 3,4", "a1b2 3 4"},
-	    {"École ÉCOLE", "école école"},
-	    {"ΣΊΣΥΦΟΣ σίσυφος", "σίσυφοσ σίσυφοσ"},
-	    {"Привет ЁЖ", "привет ёж"},
-	    {"ŽLUŤOUČKÝ Ÿ", "žluťoučký ÿ"},
+	    {"École ÉCOLE E\xcc\x81"
+	     "cole",
+		"ecole ecole ecole"},
+	    {"ΣΊΣΥΦΟΣ σίσυφος", "σισυφοσ σισυφοσ"},
+	    {"Ἀθῆναι", "αθηναι"},
+	    {"Привет ЁЖ", "привет еж"},
+	    {"Йод", "иод"},
+	    {"Việt Nam Ångström Łódź", "viet nam angstrom łodz"},
+	    {"straße ÆØ", "straße æø"},
+	    {"x² ③ H₂O ﬁn", "x2 3 h2o fin"},
+	    {"ŽLUŤOUČKÝ Ÿ", "zlutoucky y"},
 	    {"東京都", "東京 京都 都"},
 	    {"東", "東"},
 	    {"東京、大阪", "東京 京 大阪 阪"},
@@ -25,6 +32,9 @@ test_texts(void **)
 	    {"コーヒー・豆", "コー ーヒ ヒー ー 豆"},
 	    {"한국어", "한국 국어 어"},
 	    {"ＡＢＣ１２", "abc12"},
+	    {"ｶﾞﾊﾟ ガパ", "ガパ パ ガパ パ"},
+	    {"か\xe3\x82\x99 が", "が が"},
+	    {"ウ\xe3\x82\x99", "ヴ"},
 	    {"soft\xc2\xadhyphen zero\xe2\x80\x8bwidth",
 		"softhyphen zerowidth"},
 	    {"\xff\xfe bad \xc3", "bad"},
@@ -83,10 +93,12 @@ test_places(void **)
 	struct buf b = BUF(64 * KIB);
 	struct terms t = {.engine = STORE_POSTGRES, .out = &b};
 
+	terms_begin(&t);
 	terms_add(&t, STR("a b"));
 	terms_add(&t, STR_EMPTY);
 	terms_add(&t, STR("c"));
-	assert_str(buf_str(&b), "'a':1 'b':2 '\xe2\x90\x80':3 'c':4");
+	assert_str(
+	    buf_str(&b), "'\xe2\x90\x80':1 'a':2 'b':3 '\xe2\x90\x80':4 'c':5");
 	buf_done(&b);
 }
 
@@ -132,6 +144,12 @@ test_queries(void **)
 	    {"\"\" x", "\"x\"", "('x')"},
 	    {"x\"y", "\"x\" AND \"y\"", "('x') & ('y')"},
 	    {"'; DROP -- OR", "\"drop\" AND \"or\"", "('drop') & ('or')"},
+	    {"a -b", "\"a\" NOT (\"b\")", "('a') & !(('b'))"},
+	    {"-\"b c\" a -d*", "\"a\" NOT (\"b c\" OR \"d\"*)",
+		"('a') & !(('b' <-> 'c') | ('d':*))"},
+	    {"-b", "\xe2\x90\x80 NOT (\"b\")", "'\xe2\x90\x80' & !(('b'))"},
+	    {"a - b", "\"a\" AND \"b\"", "('a') & ('b')"},
+	    {"Café", "\"cafe\"", "('cafe')"},
 	    {"NOT a", "\"not\" AND \"a\"", "('not') & ('a')"},
 	    {"", NULL, NULL},
 	    {"\"\"", NULL, NULL},

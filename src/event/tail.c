@@ -1,18 +1,27 @@
 #include "event/tail.h"
 
 #include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/log/metric.h"
 #include "loop/thread.h"
 #include "sql.h"
 
-#define TAIL_POLL_MS 50
+#define TAIL_POLL_MS 50   /* for AWAKE_MS after another node did something */
+#define SLOW_POLL_MS 1000 /* else */
+#define AWAKE_MS     2000
+#define TELL_MS      1000 /* between two words to the others: below AWAKE_MS */
 #define REST_MS      1000 /* an upper bound for a sleep without waiters */
 
 struct tail {
 	struct mailbox *box;
 	struct thread *thread;
-	struct db *db; /* of a shared store: to see others' commits */
+	struct db *db; /* of a shared store: its other nodes, for … */
+	struct thread *nodes;
+	int kick;          /* … which this wakes; -1: it is not shared */
+	_Atomic bool ours; /* we committed, and the others are to know */
+	_Atomic bool ends;
 	_Atomic int64_t last_seq;
 	_Atomic bool hurry;
 	_Atomic int waiters;
@@ -46,11 +55,23 @@ raise(struct tail *t, int64_t seq)
 		;
 }
 
+static void
+kick_nodes(struct tail *t)
+{
+	uint64_t one = 1;
+
+	/* It can only be full of kicks. */
+	if (write(t->kick, &one, sizeof(one)) < 0)
+		return;
+}
+
 void
 tail_committed(struct tail *t, int64_t last_seq)
 {
 	raise(t, last_seq);
 	metric_set(M_LOG_LAST, last_seq);
+	if (t->db && !atomic_exchange(&t->ours, true))
+		kick_nodes(t);
 	if (atomic_load(&t->waiters) > 0)
 		nudge(t);
 }
@@ -117,17 +138,6 @@ wake_due(struct tail *t, bool all)
 	return earliest;
 }
 
-/* What another node has committed. Trouble is the commit thread's to tell. */
-static void
-tail_look(struct tail *t)
-{
-	struct err e = {0};
-	struct sql_log_last_row row;
-
-	if (sql_log_last_one(t->db, &row, &e) > 0)
-		raise(t, row.seq);
-}
-
 static void
 tail_run(void *arg)
 {
@@ -138,11 +148,7 @@ tail_run(void *arg)
 		int64_t ms = until - clock_mono_ms();
 		bool ending;
 
-		if (t->db && t->list && ms > TAIL_POLL_MS)
-			ms = TAIL_POLL_MS;
 		take_mail(t, mailbox_take(t->box, ms > 0 ? (int)ms : 0));
-		if (t->db && t->list)
-			tail_look(t);
 		ending = mailbox_closed(t->box);
 		if (ending)
 			take_mail(t, mailbox_take(t->box, 0));
@@ -152,10 +158,65 @@ tail_run(void *arg)
 	}
 }
 
+/* What another node has committed, if anything. Trouble is the commit thread's
+ * to tell. */
+static bool
+look(struct tail *t)
+{
+	int64_t was = tail_last_seq(t);
+	struct err e = {0};
+	struct sql_log_last_row row = {0};
+
+	if (sql_log_last_one(t->db, &row, &e) <= 0 || row.seq <= was)
+		return false;
+	raise(t, row.seq);
+	nudge(t);
+	return true;
+}
+
+static void
+nodes_run(void *arg)
+{
+	struct tail *t = arg;
+	int64_t awake_ms = 0, tell_ms = 0, look_ms = 0;
+
+	while (!atomic_load(&t->ends)) {
+		int64_t now_ms = clock_mono_ms(), wait_ms;
+		bool waits = atomic_load(&t->waiters) > 0;
+		struct err e = {0};
+		uint64_t kicks;
+
+		if (now_ms >= tell_ms && atomic_exchange(&t->ours, false)) {
+			tell_ms = now_ms + TELL_MS;
+			if (db_tell(t->db, &e) < 0)
+				atomic_store(&t->ours, true); /* again */
+		}
+		if (waits && now_ms >= look_ms) {
+			if (look(t))
+				awake_ms = now_ms + AWAKE_MS;
+			look_ms = now_ms + (now_ms < awake_ms ? TAIL_POLL_MS
+							      : SLOW_POLL_MS);
+		}
+		wait_ms = waits               ? look_ms - now_ms
+			  : now_ms < awake_ms ? TAIL_POLL_MS
+					      : SLOW_POLL_MS;
+		if (atomic_load(&t->ours) && tell_ms - now_ms < wait_ms)
+			wait_ms = tell_ms - now_ms;
+		if (db_hear(t->db, t->kick, wait_ms, &e) > 0) {
+			awake_ms = clock_mono_ms() + AWAKE_MS;
+			look_ms = 0;
+		}
+		if (read(t->kick, &kicks, sizeof(kicks)) < 0)
+			continue; /* nobody kicked */
+	}
+}
+
 static void
 release(struct tail *t)
 {
 	db_close(t->db);
+	if (t->kick >= 0)
+		(void)close(t->kick);
 	mailbox_free(t->box);
 	free(t);
 }
@@ -167,14 +228,20 @@ tail_start(struct store *s, struct tail **ret, struct err *e)
 	int rc = OK;
 
 	t->box = mailbox_new();
-	if (store_shared(s))
-		rc = db_open(s, DB_READ, &t->db, e);
+	t->kick = -1;
+	if (store_shared(s)) {
+		t->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		rc = t->kick < 0 ? err_set(e, ERR_IO, "eventfd: %m")
+				 : db_open(s, DB_READ, &t->db, e);
+	}
 	if (rc == OK)
 		rc = thread_start("tail", tail_run, t, &t->thread, e);
-	if (rc < 0)
-		release(t);
-	else
+	if (rc == OK && t->db)
+		rc = thread_start("nodes", nodes_run, t, &t->nodes, e);
+	if (rc == OK)
 		*ret = t;
+	else
+		tail_stop(t);
 	return rc;
 }
 
@@ -183,6 +250,10 @@ tail_stop(struct tail *t)
 {
 	if (!t)
 		return;
+	atomic_store(&t->ends, true);
+	if (t->db)
+		kick_nodes(t);
+	thread_join(t->nodes);
 	mailbox_close(t->box);
 	thread_join(t->thread);
 	release(t);

@@ -6,8 +6,15 @@
  * there is no lock: a waiter is handed over by mail and comes back by wake().
  *
  * The commit thread tells of each commit, which costs it one atomic unless
- * somebody waits. On PostgreSQL another node may have committed, so while
- * somebody waits the newest seq is also asked for every TAIL_POLL_MS.
+ * somebody waits.
+ *
+ * OTHER NODES. In a shared store another node may have committed. A second
+ * thread with a connection of its own tells the others of our commits and hears
+ * of theirs (db_tell, db_hear): outside of the append's transaction, where it
+ * would cost two thirds of the speed, and at most once in TELL_MS, however many
+ * commits there are. Who heard something asks for the newest seq every
+ * TAIL_POLL_MS for a while, which is longer than TELL_MS, so that nothing is
+ * missed; who did not, every SLOW_POLL_MS, in case that a word was lost.
  *
  * LIFE. A waiter belongs to the tail from tail_wait() until wake() is called,
  * on the tail's thread, exactly once; also when the tail ends.

@@ -12,6 +12,7 @@
 #include "ops/limits.h"
 #include "ops/tidy.h"
 #include "reader/clean.h"
+#include "reader/reterm.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "task/task.h"
@@ -21,7 +22,7 @@
 #define ARTICLES_MS   86400000 /* a day; sooner when little is kept */
 #define ARTICLES_PART 100
 
-enum { PIECES, AUDIT, ENDED, RESULTS, SESSIONS, ARTICLES, LOGS, KINDS };
+enum { PIECES, AUDIT, ENDED, RESULTS, SESSIONS, ARTICLES, WORDS, LOGS, KINDS };
 
 struct jobs {
 	struct jobs_opts o;
@@ -302,6 +303,26 @@ drop_articles(struct jobs *j)
 		    "old articles stay", cut_us);
 }
 
+static int
+words_step(struct db *db, void *ctx, struct err *e)
+{
+	struct chore *s = ctx;
+
+	s->left = AUDIT_JOB_STEPS; /* to the end */
+	return reterm_step(db, &s->removed, e);
+}
+
+static void
+cut_words_anew(struct jobs *j)
+{
+	struct err e = {0};
+	bool any = false;
+
+	if (reterm_any(j->db, &any, &e) == OK && any)
+		post_chore(
+		    j, words_step, stepped, "articles keep their old words", 0);
+}
+
 static const struct {
 	int64_t every_ms;
 	void (*run)(struct jobs *j);
@@ -312,6 +333,7 @@ static const struct {
     [RESULTS] = {60000, drop_results},
     [SESSIONS] = {60000, drop_sessions},
     [ARTICLES] = {ARTICLES_MS, drop_articles},
+    [WORDS] = {60000, cut_words_anew},
     [LOGS] = {1000, turn_logs}, /* a new day; also when the last try failed */
 };
 

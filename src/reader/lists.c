@@ -1,7 +1,7 @@
 #include "reader/lists.h"
 
-#include "doc/terms.h"
 #include "reader/limits.h"
+#include "reader/sync.h"
 #include "sql.h"
 
 static struct str
@@ -29,52 +29,61 @@ show_open(const struct sql_list_feed_row *r, struct buf *b)
 		put_int(b, "hatebu_count", r->hatebu);
 }
 
+/* The page and one more, by the statement of one feed or by ids of sync.h. */
 static int
-lists_ask(struct db *db, const struct list_query *q, struct str search,
+lists_ask(struct db *db, const struct list_query *q, struct arena *a,
     struct rows **ret, struct err *e)
 {
-	const int64_t *feed = q->feed ? &q->feed : NULL,
-		      *category = q->category ? &q->category : NULL;
-	int64_t at = q->has_place ? q->place.at : INT64_MAX,
-		id = q->has_place ? q->place.id : INT64_MAX,
-		unread = q->filter == LIST_UNREAD,
-		starred = q->filter == LIST_STARRED, most = READER_PAGE + 1;
+	const struct sync who = {db, q->user, a};
+	struct sync_filter f = SYNC_ALL;
+	struct buf json CLEANUP(buf_done) = BUF(SYNC_IDS_JSON);
+	struct sync_ids ids;
+	bool words = str_trim(q->search).n > 0;
 
-	if (q->search.p)
-		return sql_list_search(db, ret, e, .user = q->user,
-		    .query = search, .feed = feed, .category = category,
-		    .unread = unread, .starred = starred, .id = id,
-		    .most = most);
-	if (starred)
-		return sql_list_starred(db, ret, e, .user = q->user,
-		    .feed = feed, .category = category, .at = at, .id = id,
-		    .most = most);
-	if (feed && !category)
+	if (q->feed && !words && !q->oldest_first && q->filter != LIST_STARRED)
 		return sql_list_feed(db, ret, e, .user = q->user,
-		    .feed = q->feed, .unread = unread, .at = at, .id = id,
-		    .most = most);
-	return sql_list_all(db, ret, e, .user = q->user, .category = category,
-	    .unread = unread, .uniq = q->unique, .at = at, .id = id,
-	    .most = most);
+		    .feed = q->feed, .unread = q->filter == LIST_UNREAD,
+		    .at = q->has_place ? q->place.at : INT64_MAX,
+		    .id = q->has_place ? q->place.id : INT64_MAX,
+		    .most = READER_PAGE + 1);
+	f.feed = q->feed;
+	f.category = q->category;
+	f.read = q->filter == LIST_UNREAD ? 0 : -1;
+	f.starred = q->filter == LIST_STARRED ? 1 : -1;
+	f.unique = q->unique;
+	f.search = q->search;
+	if (list_order(q) == ITEM_BY_ID)
+		f.order = q->oldest_first ? SYNC_ID_UP : SYNC_ID_DOWN;
+	else
+		f.order = q->oldest_first ? SYNC_DATE_UP : SYNC_DATE_DOWN;
+	f.has_place = q->has_place;
+	f.place = q->place;
+	f.most = READER_PAGE + 1;
+	TRY(sync_ids(&who, &f, &ids, e));
+	TRY(sync_ids_json(&json, &ids, e));
+	return sql_list_rows(
+	    db, ret, e, .user = q->user, .ids = arena_dup(a, buf_str(&json)));
+}
+
+enum item_order
+list_order(const struct list_query *q)
+{
+	return str_trim(q->search).n > 0 ? ITEM_BY_ID : ITEM_BY_DATE;
 }
 
 int
-list_show(
-    struct db *db, const struct list_query *q, struct buf *b, struct err *e)
+list_show(struct db *db, const struct list_query *q, struct arena *a,
+    struct buf *b, struct err *e)
 {
-	enum item_order order = q->search.p ? ITEM_BY_ID : ITEM_BY_DATE;
 	struct sql_item_newest_row top = {0};
 	struct sql_list_feed_row row = {0};
 	struct item_place last = {0, 0};
-	struct buf search CLEANUP(buf_done) = BUF(16 * KIB);
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	char cursor[ITEM_CURSOR_LEN + 1];
 	int n = 0;
 
-	if (q->search.p)
-		TRY(terms_query(db_engine(db), q->search, &search, e));
 	TRY(sql_item_newest_one(db, &top, e));
-	TRY(lists_ask(db, q, buf_str(&search), &rows, e));
+	TRY(lists_ask(db, q, a, &rows, e));
 	put_open(b, NULL, '{');
 	put_open(b, "items", '[');
 	while (TRY(sql_list_feed_next(rows, &row, e))) {
@@ -86,7 +95,7 @@ list_show(
 	}
 	put_close(b, ']');
 	if (n > READER_PAGE) {
-		item_cursor_format(order, last, cursor);
+		item_cursor_format(list_order(q), last, cursor);
 		put_z(b, "next_cursor", cursor);
 	}
 	item_cursor_format(ITEM_BY_ID, (struct item_place){0, top.id}, cursor);

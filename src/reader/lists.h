@@ -1,7 +1,7 @@
 /*
  * lists.h - articles as one person sees them, and what they do with them.
  *
- * A page has READER_PAGE articles, newest first, and says where the next one
+ * A page has READER_PAGE articles, newest first or oldest first, and says where the next one
  * begins. What comes in meanwhile moves nothing: the place is a date and an id,
  * not a number of rows. Searches go by id, newest arrival first.
  *
@@ -25,15 +25,18 @@ struct list_query {
 	int64_t feed;     /* a row that the person has; 0: all */
 	int64_t category; /* one of theirs; 0: all */
 	enum list_filter filter;
-	bool unique;       /* what several feeds have, once */
-	struct str search; /* as it was typed: doc/terms.h; .p NULL: none */
+	bool unique; /* what several feeds have, once */
+	bool oldest_first;
+	struct str search; /* as it was typed: doc/terms.h; blank: none */
 	bool has_place;
 	struct item_place place;
 };
 
-/* {"items":[…],"next_cursor","has_more","as_of"} */
-int list_show(struct db *db, const struct list_query *q, struct buf *b,
-    struct err *e) MUST_CHECK;
+/* By what its pages go. */
+enum item_order list_order(const struct list_query *q);
+/* {"items":[…],"next_cursor","has_more","as_of"}; the arena is for a while. */
+int list_show(struct db *db, const struct list_query *q, struct arena *a,
+    struct buf *b, struct err *e) MUST_CHECK;
 /* One with all that there is to read. ERR_ABSENT. */
 int list_item(struct db *db, int64_t user, struct uuid uid, struct buf *b,
     struct err *e) MUST_CHECK;

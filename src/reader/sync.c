@@ -125,6 +125,7 @@ terms(const struct sync *s, struct str search, struct str *ret, struct err *e)
 	struct buf b CLEANUP(buf_done) = BUF(16 * KIB);
 
 	*ret = STR_EMPTY;
+	search = str_trim(search);
 	if (search.n == 0)
 		return OK;
 	if (search.n > READER_SEARCH_MAX)
@@ -135,58 +136,192 @@ terms(const struct sync *s, struct str search, struct str *ret, struct err *e)
 	return OK;
 }
 
+static bool
+place_before(struct item_place a, struct item_place b)
+{
+	return a.at < b.at || (a.at == b.at && a.id < b.id);
+}
+
+/*
+ * Where the page begins. A bound of the filter that is one of the order too is
+ * taken out of it: an index leads there.
+ */
+static struct item_place
+begin_at(struct sync_filter *f, enum sync_order order)
+{
+	bool up = order == SYNC_ID_UP || order == SYNC_DATE_UP;
+	bool dates = order == SYNC_DATE_UP || order == SYNC_DATE_DOWN;
+	struct item_place p = {
+	    up ? INT64_MIN : INT64_MAX, up ? INT64_MIN : INT64_MAX};
+
+	if (dates && up && f->since_us)
+		p = (struct item_place){f->since_us, INT64_MIN};
+	if (dates && !up && f->until_us)
+		p = (struct item_place){f->until_us, INT64_MIN};
+	if (!dates && up)
+		p.id = f->after_id;
+	if (!dates && !up && f->before_id)
+		p.id = f->before_id;
+	if (dates)
+		*(up ? &f->since_us : &f->until_us) = 0;
+	else
+		*(up ? &f->after_id : &f->before_id) = 0;
+	if (!dates)
+		p.at = f->place.at; /* which is not looked at */
+	if (f->has_place &&
+	    (up ? place_before(p, f->place) : place_before(f->place, p)))
+		p = f->place;
+	return p;
+}
+
+/* Whether it asks for more than feeds and what is read. */
+static bool
+is_plain(const struct sync_filter *f)
+{
+	return !f->after_id && !f->before_id && !f->since_us && !f->until_us &&
+	       !f->crawled_since_us && !f->crawled_until_us &&
+	       !f->changed_after_us && !f->changed_before_us && !f->unique &&
+	       (!f->flushed_us || f->read == 0) && f->starred < 0 &&
+	       str_trim(f->search).n == 0;
+}
+
 /* The filter as arguments: all that is open has its widest bound. */
 static int
-asked(const struct sync *s, const struct sync_filter *f,
+asked(const struct sync *s, struct sync_filter f, enum sync_order order,
     struct sql_sync_ids_up_args *ret, struct err *e)
 {
+	struct item_place at = begin_at(&f, order);
+	size_t most = f.most < SYNC_IDS_MAX ? f.most : SYNC_IDS_MAX;
 	struct str search;
 
-	TRY(terms(s, f->search, &search, e));
+	TRY(terms(s, f.search, &search, e));
 	*ret = (struct sql_sync_ids_up_args){.user = s->user,
-	    .feed = f->feed,
-	    .category = f->category,
-	    .after_id = f->after_id,
-	    .before_id = f->before_id ? f->before_id : INT64_MAX,
-	    .since = f->since_us ? f->since_us : INT64_MIN,
-	    .until = f->until_us ? f->until_us : INT64_MAX,
-	    .crawled_since = f->crawled_since_us,
+	    .feed = f.feed,
+	    .category = f.category,
+	    .at = at.at,
+	    .id = at.id,
+	    .plain = is_plain(&f),
+	    .after_id = f.after_id,
+	    .before_id = f.before_id ? f.before_id : INT64_MAX,
+	    .since = f.since_us ? f.since_us : INT64_MIN,
+	    .until = f.until_us ? f.until_us : INT64_MAX,
+	    .crawled_since = f.crawled_since_us,
 	    .crawled_until =
-		f->crawled_until_us ? f->crawled_until_us : INT64_MAX,
-	    .changed_after = f->changed_after_us,
+		f.crawled_until_us ? f.crawled_until_us : INT64_MAX,
+	    .changed_after = f.changed_after_us,
 	    .changed_before =
-		f->changed_before_us ? f->changed_before_us : INT64_MAX,
-	    .is_read = f->read,
-	    .is_starred = f->starred,
+		f.changed_before_us ? f.changed_before_us : INT64_MAX,
+	    .is_read = f.read,
+	    .is_starred = f.starred,
+	    .uniq = f.unique,
 	    .search = search,
-	    .visible = f->visible,
-	    .flushed = f->flushed_us,
-	    .most = f->most < SYNC_IDS_MAX ? (int64_t)f->most : SYNC_IDS_MAX,
-	    .skip = (int64_t)f->skip};
+	    .visible = f.visible,
+	    .flushed = f.flushed_us,
+	    .deep = (int64_t)((most + f.skip) / SYNC_DEEP),
+	    .most = (int64_t)most,
+	    .skip = (int64_t)f.skip};
 	return OK;
+}
+
+typedef int ids_fn(struct db *db, const struct sql_sync_ids_up_args *a,
+    struct rows **rows, struct err *e);
+
+static int
+starred_ids(struct db *db, const struct sql_sync_ids_up_args *a,
+    enum sync_order order, struct rows **rows, struct err *e)
+{
+	struct sql_sync_starred_args few = {.user = a->user,
+	    .feed = a->feed,
+	    .category = a->category,
+	    .at = a->at,
+	    .id = a->id,
+	    .plain = a->plain,
+	    .after_id = a->after_id,
+	    .before_id = a->before_id,
+	    .since = a->since,
+	    .until = a->until,
+	    .crawled_since = a->crawled_since,
+	    .crawled_until = a->crawled_until,
+	    .changed_after = a->changed_after,
+	    .changed_before = a->changed_before,
+	    .is_read = a->is_read,
+	    .is_starred = a->is_starred,
+	    .uniq = a->uniq,
+	    .search = a->search,
+	    .visible = a->visible,
+	    .flushed = a->flushed,
+	    .ord = (int64_t)order,
+	    .most = a->most,
+	    .skip = a->skip};
+
+	return a->is_starred == 1 ? sql_sync_starred_run(db, &few, rows, e)
+				  : sql_sync_read_few_run(db, &few, rows, e);
+}
+
+/* Whether all that was read, or starred, is better sorted than looked for. */
+static int
+is_few(const struct sync *s, const struct sync_filter *f, struct err *e)
+{
+	struct sql_sync_read_most_row row = {.n = 0};
+
+	if (f->starred == 1)
+		return 1;
+	if (f->read != 1)
+		return 0;
+	TRY(sql_sync_read_most_one(
+	    s->db, &row, e, .user = s->user, .most = SYNC_READ_FEW));
+	return row.n < SYNC_READ_FEW;
 }
 
 int
 sync_ids(const struct sync *s, const struct sync_filter *f,
     struct sync_ids *ret, struct err *e)
 {
-	static int (*const pages[])(struct db * db,
-	    const struct sql_sync_ids_up_args *a, struct rows **rows,
-	    struct err *e) = {[SYNC_ID_UP] = sql_sync_ids_up_run,
+	static ids_fn *const pages[] = {[SYNC_ID_UP] = sql_sync_ids_up_run,
 	    [SYNC_ID_DOWN] = sql_sync_ids_down_run,
 	    [SYNC_DATE_UP] = sql_sync_dates_up_run,
 	    [SYNC_DATE_DOWN] = sql_sync_dates_down_run};
+	static ids_fn *const searches[] = {
+	    [SYNC_ID_UP] = sql_sync_search_up_run,
+	    [SYNC_ID_DOWN] = sql_sync_search_down_run};
+	bool few = TRY(is_few(s, f, e)), words = str_trim(f->search).n > 0;
+	enum sync_order order = f->order;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_ids_up_args args;
 	struct sql_sync_ids_up_row row;
 
-	TRY(asked(s, f, &args, e));
+	if (words && !few)
+		order = order == SYNC_ID_UP || order == SYNC_DATE_UP
+			    ? SYNC_ID_UP
+			    : SYNC_ID_DOWN;
+	TRY(asked(s, *f, order, &args, e));
 	*ret = (struct sync_ids){
 	    arena_array(s->arena, (size_t)args.most, sizeof(*ret->v)), 0};
-	TRY(pages[f->order](s->db, &args, &rows, e));
+	if (few)
+		TRY(starred_ids(s->db, &args, order, &rows, e));
+	else
+		TRY((words ? searches : pages)[order](s->db, &args, &rows, e));
 	while (ret->n < (size_t)args.most &&
 	       TRY(sql_sync_ids_up_next(rows, &row, e)))
 		ret->v[ret->n++] = (struct sync_id){row.id, row.created_at};
+	return OK;
+}
+
+/* Of feeds, what is read and what is starred: from counters. */
+static int
+count_plain(const struct sync *s, const struct sync_filter *f, int64_t *ret,
+    struct err *e)
+{
+	struct sql_sync_totals_row t = {0};
+	int64_t all, starred;
+
+	TRY(sql_sync_totals_one(s->db, &t, e, .user = s->user, .feed = f->feed,
+	    .category = f->category, .visible = f->visible));
+	all = f->read < 0 ? t.items : f->read ? t.read : t.items - t.read;
+	starred = f->read < 0 ? t.starred
+		  : f->read   ? t.starred_read
+			      : t.starred - t.starred_read;
+	*ret = f->starred < 0 ? all : f->starred ? starred : all - starred;
 	return OK;
 }
 
@@ -196,20 +331,38 @@ sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
 {
 	struct sql_sync_ids_up_args args;
 	struct sql_sync_count_row row = {.n = 0};
+	struct sync_filter plain = *f;
+	struct sync_ids ids;
 
-	TRY(asked(s, f, &args, e));
-	TRY(sql_sync_count_first(s->db, &args, &row, e));
+	plain.starred = -1;
+	if (is_plain(&plain))
+		return count_plain(s, f, ret, e);
+	if (str_trim(f->search).n > 0) {
+		plain = *f;
+		plain.most += plain.skip + SYNC_COUNT_MORE;
+		plain.skip = 0;
+		TRY(sync_ids(s, &plain, &ids, e));
+		*ret = (int64_t)ids.n;
+		return OK;
+	}
+	/* No place: the bounds stay in the filter. */
+	TRY(asked(s, *f, f->order, &args, e));
+	args.after_id = f->after_id;
+	args.before_id = f->before_id ? f->before_id : INT64_MAX;
+	args.since = f->since_us ? f->since_us : INT64_MIN;
+	args.until = f->until_us ? f->until_us : INT64_MAX;
+	args.plain = 0;
+	TRY(f->after_id || f->before_id
+		? sql_sync_count_ids_first(s->db, &args, &row, e)
+		: sql_sync_count_first(s->db, &args, &row, e));
 	*ret = row.n;
 	return OK;
 }
 
 /* ---- articles ---- */
 
-#define IDS_JSON_MAX (22 * SYNC_IDS_MAX + 2)
-
-/* The ids as a JSON array. */
-static int
-ids_json(struct buf *b, const struct sync_ids *ids, struct err *e)
+int
+sync_ids_json(struct buf *b, const struct sync_ids *ids, struct err *e)
 {
 	if (ids->n > SYNC_IDS_MAX)
 		return err_set(
@@ -256,12 +409,12 @@ int
 sync_items(const struct sync *s, const struct sync_ids *ids,
     struct sync_items *ret, struct err *e)
 {
-	struct buf json CLEANUP(buf_done) = BUF(IDS_JSON_MAX);
+	struct buf json CLEANUP(buf_done) = BUF(SYNC_IDS_JSON);
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_items_row row;
 	struct sync_items list = {0};
 
-	TRY(ids_json(&json, ids, e));
+	TRY(sync_ids_json(&json, ids, e));
 	list.v = arena_array(s->arena, ids->n + 1, sizeof(*list.v));
 	TRY(sql_sync_items(
 	    s->db, &rows, e, .user = s->user, .ids = buf_str(&json)));
@@ -314,9 +467,9 @@ sync_set(const struct sync *s, const struct sync_ids *ids,
 	    const struct sql_sync_read_args *a,
 	    struct err *e) = {[SYNC_READ] = sql_sync_read_run,
 	    [SYNC_STARRED] = sql_sync_star_run};
-	struct buf json CLEANUP(buf_done) = BUF(IDS_JSON_MAX);
+	struct buf json CLEANUP(buf_done) = BUF(SYNC_IDS_JSON);
 
-	TRY(ids_json(&json, ids, e));
+	TRY(sync_ids_json(&json, ids, e));
 	if (ids->n > 0)
 		TRY(run[state](s->db,
 		    &(struct sql_sync_read_args){.user = s->user,

@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include "reader/item_cursor.h"
 #include "reader/limits.h"
 
 struct db;
@@ -67,7 +68,8 @@ struct sync_categories {
 
 enum sync_order { SYNC_ID_UP, SYNC_ID_DOWN, SYNC_DATE_UP, SYNC_DATE_DOWN };
 
-/* 0 asks for all, but for read and starred, where -1 does. */
+/* 0 asks for all, but for read and starred, where -1 does. A search goes by
+ * arrival, also where the order names dates. */
 struct sync_filter {
 	int64_t feed, category;
 	int64_t after_id, before_id; /* beyond these */
@@ -77,8 +79,11 @@ struct sync_filter {
 	int read, starred;
 	bool visible;       /* nothing that is hidden */
 	int64_t flushed_us; /* nor what was read until then and has no star */
-	struct str search;  /* as it was typed: doc/terms.h */
+	bool unique;        /* what several feeds have, once */
+	struct str search;  /* as it was typed: doc/terms.h; blank: none */
 	enum sync_order order;
+	bool has_place; /* behind it, in this order */
+	struct item_place place;
 	size_t most, skip; /* most <= SYNC_IDS_MAX */
 };
 #define SYNC_ALL ((struct sync_filter){.read = -1, .starred = -1})
@@ -124,9 +129,13 @@ int sync_category(const struct sync *s, int64_t id, struct sync_category *ret,
 
 int sync_ids(const struct sync *s, const struct sync_filter *f,
     struct sync_ids *ret, struct err *e) MUST_CHECK;
-/* How many there are, whatever most and skip say. */
+/* How many there are, whatever most and skip say. Of a search it is so many
+ * only up to SYNC_COUNT_MORE behind the page: then more than that. */
 int sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
     struct err *e) MUST_CHECK;
+/* A JSON array of them. ERR_LIMIT */
+int sync_ids_json(
+    struct buf *b, const struct sync_ids *ids, struct err *e) MUST_CHECK;
 /* In the order of the ids; those that the person can't see are left out. */
 int sync_items(const struct sync *s, const struct sync_ids *ids,
     struct sync_items *ret, struct err *e) MUST_CHECK;

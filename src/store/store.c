@@ -34,7 +34,7 @@ check_driver(const struct store_driver *d)
 	assert(d->begin && d->begin_alone && d->commit && d->rollback);
 	assert(d->checkpoint && d->script && d->exec && d->query);
 	assert(d->next && d->col_int && d->col_str && d->col_null);
-	assert(d->rows_close);
+	assert(d->rows_close && (!d->shared || (d->tell && d->hear)));
 }
 
 static int
@@ -298,6 +298,20 @@ db_tx(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
 		if (rc == OK || !db->again || run == STORE_TX_RUNS)
 			return rc;
 	}
+}
+
+int
+db_tell(struct db *db, struct err *e)
+{
+	assert(!db->in_tx);
+	return db->driver->tell(db, e);
+}
+
+int
+db_hear(struct db *db, int fd, int64_t wait_ms, struct err *e)
+{
+	assert(!db->in_tx);
+	return db->driver->hear(db, fd, wait_ms, e);
 }
 
 int

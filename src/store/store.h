@@ -86,6 +86,15 @@ bool db_has_pieces(const struct db *db);
 /* Asks the database: 0 when it answers. */
 int db_ping(struct db *db, struct err *e) MUST_CHECK;
 
+/*
+ * Between the processes of a shared store: tells the others that there is
+ * something new, outside of any transaction; and waits until one of them did
+ * (1), `fd` can be read, or the time has passed (0). Nothing rests on it: what
+ * is told while a connection is lost is not heard.
+ */
+int db_tell(struct db *db, struct err *e) MUST_CHECK;
+int db_hear(struct db *db, int fd, int64_t wait_ms, struct err *e) MUST_CHECK;
+
 /* begin, fn, commit; rolled back when fn fails, with fn's code. */
 int db_tx(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
     void *ctx, struct err *e) MUST_CHECK;

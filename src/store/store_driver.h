@@ -48,6 +48,10 @@ struct store_driver {
 	int (*checkpoint)(struct db *db, enum checkpoint how,
 	    int64_t *ret_wal_bytes, struct err *e);
 
+	/* Only when `shared`. */
+	int (*tell)(struct db *db, struct err *e);
+	int (*hear)(struct db *db, int fd, int64_t wait_ms, struct err *e);
+
 	/* Several statements without arguments, inside begin_alone. */
 	int (*script)(struct db *db, const char *sql, struct err *e);
 	int64_t (*exec)(struct db *db, int q, const struct val *args,

@@ -19,6 +19,7 @@
  * waited for a standby.
  */
 #include <endian.h>
+#include <poll.h>
 
 #include "base/log/log.h"
 #include "sql.h"
@@ -37,6 +38,7 @@ struct pg_db {
 	struct db base;
 	struct pgconn conn;
 	struct pgparam param;
+	unsigned hears;                /* conn.times when it was asked to */
 	unsigned prepared[STMT_COUNT]; /* conn.times when it was */
 	struct pg_rows rows[STMT_COUNT];
 };
@@ -266,6 +268,52 @@ pg_checkpoint(
 }
 
 static int
+pg_tell(struct db *db, struct err *e)
+{
+	TRY(connected(of(db), e));
+	return say(of(db), "NOTIFY hikyaku", "NOTIFY", false, STORE_WAIT_MS, e);
+}
+
+/* Whether another than this connection told something. */
+static bool
+heard(struct pg_db *d)
+{
+	bool any = false;
+	PGnotify *n;
+
+	while ((n = PQnotifies(d->conn.pg))) {
+		any = any || n->be_pid != PQbackendPID(d->conn.pg);
+		PQfreemem(n);
+	}
+	return any;
+}
+
+static int
+pg_hear(struct db *db, int fd, int64_t wait_ms, struct err *e)
+{
+	struct pg_db *d = of(db);
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = -1}};
+	int rc = connected(d, e);
+
+	if (rc == OK && d->hears != d->conn.times) {
+		rc =
+		    say(d, "LISTEN hikyaku", "LISTEN", false, STORE_WAIT_MS, e);
+		if (rc == OK)
+			d->hears = d->conn.times;
+	}
+	/* What came beside an answer is here already. */
+	if (rc == OK && heard(d))
+		return 1;
+	if (rc == OK)
+		p[1] = (struct pollfd){
+		    .fd = PQsocket(d->conn.pg), .events = POLLIN};
+	(void)poll(p, 2, wait_ms > 0 ? (int)wait_ms : 0);
+	if (rc == OK && p[1].revents && PQconsumeInput(d->conn.pg) == 0)
+		pgconn_close(&d->conn);
+	return rc == OK && d->conn.open ? heard(d) : rc;
+}
+
+static int
 pg_script(struct db *db, const char *sql, struct err *e)
 {
 	return say(of(db), sql, "migration", false, STORE_MIGRATE_MS, e);
@@ -432,6 +480,8 @@ const struct store_driver POSTGRES_DRIVER = {
     .commit = pg_commit,
     .rollback = pg_rollback,
     .checkpoint = pg_checkpoint,
+    .tell = pg_tell,
+    .hear = pg_hear,
     .script = pg_script,
     .exec = pg_exec,
     .query = pg_query,

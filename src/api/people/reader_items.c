@@ -44,34 +44,40 @@ reader_query_none(struct req *r, struct err *e)
 
 /* Lists ------------------------------------------------------------------------- */
 
-/* What a query asks for; a list of one feed has the first two. */
+/* What a query asks for; a list of one feed has the first three. */
+enum items_order { NEWEST_FIRST, OLDEST_FIRST };
 struct items_query {
+	enum items_order order;
 	struct str cursor;
 	struct list_query q;
 	struct uuid category, feed;
 };
 
 static const char *const FILTERS[] = {"all", "unread", "starred", NULL};
+static const char *const ORDERS[] = {"newest", "oldest", NULL};
 
 #define ITEMS_PAGE                                                             \
 	{"cursor", MEMBER_STRING, offsetof(struct items_query, cursor), 0,     \
 	    API_CURSOR_MAX, .about = "the next_cursor of the page before"},    \
+	    {"filter", MEMBER_CHOICE, offsetof(struct items_query, q.filter),  \
+		.words = FILTERS},                                             \
 	{                                                                      \
-		"filter", MEMBER_CHOICE,                                       \
-		    offsetof(struct items_query, q.filter), .words = FILTERS   \
+		"order", MEMBER_CHOICE, offsetof(struct items_query, order),   \
+		    .words = ORDERS, .about = "which come first"               \
 	}
 
 static int
 show_list(struct req *r, struct db *db, struct items_query *a, struct err *e)
 {
-	enum item_order order = a->q.search.p ? ITEM_BY_ID : ITEM_BY_DATE;
+	enum item_order order = list_order(&a->q);
 	struct err why;
 
 	a->q.has_place = a->cursor.n > 0;
+	a->q.oldest_first = a->order == OLDEST_FIRST;
 	if (a->q.has_place &&
 	    item_cursor_parse(a->cursor, order, &a->q.place, &why) < 0)
 		return err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
-	return list_show(db, &a->q, &r->out, e);
+	return list_show(db, &a->q, r->arena, &r->out, e);
 }
 
 int
