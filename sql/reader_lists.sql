@@ -36,9 +36,9 @@ SELECT coalesce(max(id), 0) FROM feed_item;
 
 -- name: item_get
 -- args: user int, uid bytes
--- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?, author text?, categories text?, enclosures text?, summary text?, content text?
+-- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?, author text?, categories text?, enclosures text?, summary text?, content text?, thumbnail text?
 SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
-       i.hatebu_count, i.hatebu_fetched_at, i.author, i.categories, i.enclosures, i.summary, i.content
+       i.hatebu_count, i.hatebu_fetched_at, i.author, i.categories, i.enclosures, i.summary, i.content, i.thumbnail
   FROM feed_item i
   JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = i.feed_id
   JOIN feed f ON f.id = i.feed_id

@@ -129,6 +129,7 @@ list_item(
 	put_text(b, "author", or_empty(r.author));
 	put_raw(b, "categories", r.categories.p ? r.categories : STR("[]"));
 	put_raw(b, "enclosures", r.enclosures.p ? r.enclosures : STR("[]"));
+	put_text(b, "thumbnail", r.thumbnail);
 	put_close(b, '}');
 	return OK;
 }

@@ -51,3 +51,21 @@ def test_authors_are_kept(t):
         "<author>a@e.example (Ann)</author>", "<dc:creator>Bob</dc:creator>", "<itunes:author>Cy</itunes:author>")))
     same(sorted(d["author"] for d in rss_of(t, items, spaces)), ["Ann", "Bob", "Cy"], "of RSS")
     same(one_of(t, authors=[{"name": "Ann"}, {"name": "Bob"}])["author"], "Ann, Bob", "of JSON Feed")
+
+
+def test_thumbnails_are_kept(t):
+    spaces = ('xmlns:media="http://search.yahoo.com/mrss/" '
+              'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"')
+    pic, no = "https://e.x/a.jpg", "https://no.x/b.jpg"
+    rows = [f'<media:thumbnail url="{pic}"/><itunes:image href="{no}"/>',
+            f'<itunes:image href="{pic}"/><enclosure url="{no}" type="image/png" length="1"/>',
+            f'<media:group><media:content url="{no}" type="video/mp4"><media:thumbnail url="{pic}"/></media:content></media:group>',
+            f'<media:content medium="image" url="{pic}"/>',
+            f'<enclosure url="https://no.x/a.mp3" type="audio/mpeg"/><enclosure url="{pic}" type="image/jpeg"/>']
+    items = "".join(f"<item><title>{i}</title>{x}</item>" for i, x in enumerate(rows))
+    same([d["thumbnail"] for d in rss_of(t, items, spaces)], [pic] * len(rows), "of RSS")
+    same(rss_of(t, '<item><title>x</title><media:thumbnail url="javascript:x"/></item>', spaces)[0]["thumbnail"], None,
+         "none that is no address")
+    same(one_of(t, image=pic, banner_image=no)["thumbnail"], pic, "of JSON Feed")
+    same(one_of(t, banner_image=pic)["thumbnail"], pic, "its banner")
+    same(one_of(t)["thumbnail"], None, "none")
