@@ -189,7 +189,7 @@ bulk_run(struct cli *c, struct bulk *k, struct err *e)
 			TRY(bulk_call(c, k, &after, e));
 			if (after.n > 0)
 				(void)fprintf(c->err, "%lld %s so far\n",
-				    (long long)(k->done + k->round), k->word);
+				    (long long)k->done + k->round, k->word);
 		} while (after.n > 0);
 		k->done += k->round;
 		idle = k->round > 0 ? 0 : idle + 1;
