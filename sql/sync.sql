@@ -29,9 +29,9 @@ CASE WHEN (:is_read < 0 OR :is_read = (
           AND x.updated_at < :changed_before AND {{changed}} < :changed_before
           AND (:is_starred < 0 OR :is_starred = (
                SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_starred = 1))
-          AND NOT EXISTS (
-               SELECT 1 FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
-                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed)
+          AND (:flushed = 0 OR 0 = (
+               SELECT count(*) FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
+                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed))
           AND (:uniq = 0 OR NOT EXISTS (
                SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
                 WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id
@@ -53,9 +53,9 @@ CASE WHEN (:is_read < 0 OR :is_read = (
           AND x.updated_at < :changed_before AND {{changed}} < :changed_before
           AND (:is_starred < 0 OR :is_starred = (
                SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_starred = 1))
-          AND NOT EXISTS (
-               SELECT 1 FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
-                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed)
+          AND (:flushed = 0 OR 0 = (
+               SELECT count(*) FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
+                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed))
           AND (:uniq = 0 OR NOT EXISTS (
                SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
                 WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id

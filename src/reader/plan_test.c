@@ -65,7 +65,7 @@ static const struct {
 	{"VIRTUAL TABLE INDEX", NULL}, true, "item_terms_terms",
 	WORDS("150000", "'''nothing'''")},
     {STMT_SYNC_TOTALS, "totals", {"INDEX item_state_starred", NULL}, true, NULL,
-	"1, 0, 0"},
+	"1, 0, 0, 0"},
     {STMT_FSUB_LIST, "subscriptions",
 	{"INDEX item_state_read", "sqlite_autoindex_feed_subscription_2"}, true,
 	NULL, "1, NULL"},

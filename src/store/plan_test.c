@@ -29,10 +29,10 @@ static const struct {
 	"1, 40000, 3, 0, 51"},
     {STMT_LOOK_DEADS_SUB, "dead of one", "USING PRIMARY KEY", "dead_pkey",
 	"1, 40000, 3, 0, 51"},
-    {STMT_DEAD_PAGE, "dead letters", "USING INDEX dead_open", "dead_open",
-	"1, 40000, 3, 40000, 0, 51"},
-    {STMT_DEAD_PAGE_SUB, "dead letters of one", "USING INDEX dead_sub_open",
-	"dead_sub_open", "1, 40000, 3, 40000, 0, 51"},
+    {STMT_DEAD_PAGE, "dead letters", "USING INDEX dead_state", "dead_state",
+	"0, 1, 40000, 3, 40000, 0, 51"},
+    {STMT_DEAD_PAGE_SUB, "dead letters of one", "USING INDEX dead_sub_state",
+	"dead_sub_state", "0, 1, 40000, 3, 40000, 0, 51"},
     {STMT_ATTEMPTS_OF, "one delivery", "AND rep=? AND n>?", "attempt_pkey",
 	"40000, 3, 0, 0, 100"},
     {STMT_TIDY_ATTEMPTS_END, "old attempts", "USING PRIMARY KEY",
@@ -84,7 +84,7 @@ static const char FILL[] =
     " FROM generate_series(1, 50000) g;"
     "INSERT INTO delivery SELECT g % 7, g, 0, 0, 0, 1, 1, 1, 0, g, '', 503, 1"
     " FROM generate_series(1, 50000) g;"
-    "INSERT INTO dead SELECT g % 7, g, 0, g, 0, 0, 9, 503, 3, 3, g, 0, 0"
+    "INSERT INTO dead SELECT g % 700, g, 0, g, 0, 0, 9, 503, 3, 3, g, 0, 0"
     " FROM generate_series(1, 50000) g;"
     "ANALYZE attempt; ANALYZE delivery; ANALYZE dead;"
     "SET plan_cache_mode = force_generic_plan;";
