@@ -22,10 +22,10 @@
 
 /* What a source handed over that is no event (source/refused.h). The copy is
  * for a person to look at and mend; larger ones are kept by their owner. */
-#define REFUSED_COPY_MAX (256 * KIB)
+#define REFUSED_COPY_MAX (MIB + 64 * KIB) /* any, by the default limit */
 #define REFUSED_REF_MAX  256
 /* One opened: body, tree, copy. */
-#define REFUSED_MEM      (4 * MIB)
+#define REFUSED_MEM      (16 * MIB)
 
 /* The outbox relay (source/relay.h). */
 #define OUTBOX_TABLE_MAX   140              /* two names of 63, quoted */

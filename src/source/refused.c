@@ -65,7 +65,7 @@ masked(struct arena *a, const struct mask *mask, struct str copy)
 }
 
 static void
-add_copy(struct buf *b, struct str copy, size_t came)
+add_copy(struct buf *b, struct str copy, size_t came, bool partly)
 {
 	bool cut = copy.n > REFUSED_COPY_MAX;
 	bool text;
@@ -80,7 +80,7 @@ add_copy(struct buf *b, struct str copy, size_t came)
 	text = is_text(copy);
 	put_z(b, "encoding", text ? "text" : "base64");
 	put_int(b, "bytes", (int64_t)came);
-	put_bool(b, "truncated", cut);
+	put_bool(b, "truncated", cut || partly);
 	put_name(b, "copy");
 	if (text) {
 		buf_json(b, copy);
@@ -130,7 +130,7 @@ refused_entry(struct arena *a, const struct refused *x, const struct mask *mask,
 	add_text(&b, "ref", y.ref);
 	add_text(&b, "reason", y.reason);
 	add_text(&b, "pointer", y.pointer);
-	add_copy(&b, masked(a, mask, y.copy), y.copy.n);
+	add_copy(&b, masked(a, mask, y.copy), y.copy.n, y.truncated);
 	put_close(&b, '}');
 	put_close(&b, '}');
 	if (b.failed)

@@ -41,7 +41,7 @@ struct refused {
 	struct str reason;
 	struct str copy;                /* the bytes that came */
 	const struct uuid *correlation; /* NULL: none is known */
-	bool truncated;                 /* of refused_open() */
+	bool truncated;                 /* it is not all that came */
 };
 
 /* Its entry, in the arena. `mask` may be NULL. */

@@ -115,7 +115,7 @@ write_row(const struct row_opts *o, const struct outbox_row *row, bool quoted,
 /* What is wrong with the row, or OK and the event; *ret_text is the bytes. */
 static int
 read_row(const struct row_opts *o, const struct outbox_row *row,
-    struct event *ret, struct str *ret_text, struct err *e)
+    struct event *ret, struct str *ret_text, bool *ret_whole, struct err *e)
 {
 	struct envelope_opts eo = {
 	    .now_us = o->now_us,
@@ -126,7 +126,9 @@ read_row(const struct row_opts *o, const struct outbox_row *row,
 	bool payload_ok, producer_ok;
 	int rc;
 
+	*ret_whole = false;
 	TRY(write_row(o, row, false, false, ret_text, e));
+	*ret_whole = true;
 	if (row->v[COL_TOO_LARGE].p)
 		return err_at(e, ERR_LIMIT, "/payload",
 		    "the payload has %.*s bytes; webhook.max.payload.size allows %zu",
@@ -159,13 +161,15 @@ row_entry(const struct row_opts *o, const struct outbox_row *row,
 	struct event ev;
 	struct str text;
 	struct uuid correlation;
+	bool whole;
 
-	*ret_refused = read_row(o, row, &ev, &text, &why) < 0;
+	*ret_refused = read_row(o, row, &ev, &text, &whole, &why) < 0;
 	if (*ret_refused) {
 		struct refused x = {
 		    .pointer = str_of(why.at),
 		    .reason = str_of(why.text),
 		    .copy = text,
+		    .truncated = !whole || row->v[COL_TOO_LARGE].p,
 		};
 
 		if (uuid_parse(row->v[COL_CORRELATION], &correlation))

@@ -159,6 +159,26 @@ def test_too_large_and_strict(t):
         same(len(dead), 3, "an unknown type too, in strict mode")
         p = c.get("/v1/dead-letters/" + dead[-1]["id"]).json["event"]["payload"]
         check("bytes" in p["reason"] and p["pointer"] == "/payload", "too large", p)
+        same(p["truncated"], True, "its copy lacks the payload")
+        c.post(f"/v1/dead-letters/{dead[-1]['id']}/requeue", {}).want(409, says="event")
+        srv.stop()
+
+
+def test_a_large_row_is_kept_whole(t):
+    """Refused for its type, mended by hand of nobody: the copy is all there was."""
+    for box in outboxes(t):
+        big = json.dumps({"x": "y" * 900000})
+        box.put([row("k", 1, payload=big, event_type="no type")])
+        srv = serve(t, box)
+        c = srv.client()
+        until(lambda: box.waiting() == 0, "it is marked", 20)
+        d, = c.get("/v1/dead-letters").want(200).json["data"]
+        p = c.get("/v1/dead-letters/" + d["id"]).want(200).json["event"]["payload"]
+        same((p["truncated"], json.loads(p["copy"])["payload"]), (False, json.loads(big)), "its copy")
+        ev = json.loads(p["copy"])
+        c.post(f"/v1/dead-letters/{d['id']}/requeue", {"event": {**ev, "eventType": "Mended"}}).want(202)
+        got = until(lambda: [e for e in c.events() if e["eventType"] == "Mended"], "it is an event")[0]
+        same(got["payload"], json.loads(big), "with all of it")
         srv.stop()
 
 
