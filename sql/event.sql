@@ -119,7 +119,7 @@ SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
 -- args: first int
 -- rows: pos int?
 -- Behind this something of a log that begins with `first` is still needed: by
--- readers that are not stopped, rows, gatherings; where nobody delivers, by all.
+-- readers that are not stopped, rows, gatherings; behind the cursor by all.
 SELECT min(pos) FROM (
   SELECT min(r.pos) AS pos FROM reader r JOIN subscription s ON s.id = r.sub
    WHERE s.until_seq IS NULL AND (r.rep = 0 OR NOT EXISTS (
@@ -128,7 +128,7 @@ SELECT min(pos) FROM (
   UNION ALL SELECT min(b.pos) FROM batch b JOIN subscription s ON s.id = b.sub WHERE b.idle = 0 AND s.until_seq IS NULL
   UNION ALL SELECT (SELECT CASE WHEN g.cursor > min(s.from_seq) THEN g.cursor ELSE min(s.from_seq) END
                       FROM subscription s WHERE s.until_seq IS NULL)
-              FROM grp g WHERE g.g = 0 AND g.owner = '') needed;
+              FROM grp g WHERE g.g = 0) needed;
 
 -- name: log_sample
 -- args: lo int, hi int, gap int

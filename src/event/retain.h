@@ -11,12 +11,12 @@
  *
  * WHAT SOMEBODY WAITS FOR stays past its time: all from the first entry on that
  * a row, a reader, a replay or a gathering still needs, whether its subscription
- * is enabled or not; where nobody delivers, from the cursor on. It is kept where
- * it is, up to an age and a weight of its own; past either the oldest go. The
- * weight is a guess from RETAIN_SAMPLES entries: to add them all up would read
- * the whole stretch once a second. What went is told by its readers
- * (deliver/engine/feeding.h); what has a row, or is a dead letter that waits,
- * keeps its body in `dead`, in the same transaction.
+ * is enabled or not; from the cursor on all, as nobody has looked there yet, or
+ * only in memory. It is kept where it is, up to an age and a weight of its own;
+ * past either the oldest go. The weight is a guess from RETAIN_SAMPLES entries:
+ * to add them all up would read the whole stretch once a second. What went is
+ * told by its readers (deliver/engine/feeding.h); what has a row, or is a dead
+ * letter that waits, keeps its body in `dead`, in the same transaction.
  *
  * INVARIANTS
  *   1. Entries go in the order of seq. An id is unknown without its entry.

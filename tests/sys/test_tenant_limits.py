@@ -96,7 +96,7 @@ class World:
         """Whatever they hold, it is the key's own."""
         return ("/v1/events", "/v1/subscriptions", "/v1/deliveries", "/v1/dead-letters",
                 "/v1/replays", "/v1/consumers", "/v1/keys", "/api/v1/webhook-configurations",
-                "/api/v1/webhooks?taskId=" + self.task, "/api/v1/webhooks/stats",
+                "/api/v1/invoices", "/api/v1/webhooks?taskId=" + self.task, "/api/v1/webhooks/stats",
                 "/v1/event-types", "/v1/presets")
 
 
@@ -115,8 +115,10 @@ def test_nothing_of_others(t):
         text = w.key.get(path).want(200).body.decode()
         there = [x for x in w.foreign + [OTHER] if x in text]
         check(not there, f"{path} shows what is another's", there, text)
-    got = w.key.post("/v1/dead-letters/requeue", {"filter": {}, "dryRun": True}).want(200).json
-    check(not any(got.get(k) for k in ("matched", "count", "total", "requeued")), "none in bulk", got)
+    for verb in ("requeue", "skip"):
+        got = w.key.post("/v1/dead-letters/" + verb, {"filter": {}, "reason": "x", "dryRun": True} if verb == "skip"
+                         else {"filter": {}, "dryRun": True}).want(200).json
+        check(not any(got.get(k) for k in ("matched", "count", "total", "requeued", "skipped")), "none in bulk", got)
     # nothing was touched
     for s in w.subs:
         same(w.all.get("/v1/subscriptions/" + s).want(200).json["enabled"], True, "as it was")
@@ -126,7 +128,7 @@ def test_nothing_of_others(t):
 
 def test_each_route_has_a_row(t):
     w = World(t)
-    known = set(w.rows()) | SHARED | {"POST /v1/dead-letters/requeue"}
+    known = set(w.rows()) | SHARED | {"POST /v1/dead-letters/requeue", "POST /v1/dead-letters/skip"}
     known |= {"GET " + p.split("?")[0] for p in w.lists()}
     for r in routes.TABLE:
         if r.scopes & {"open", "user", "local_read", "whole"}:
