@@ -12,7 +12,7 @@
  * INVARIANTS
  *   1. Every statement about what is a person's has user_id in it.
  *   2. feed.subscribers is how many there are.
- *   3. A person has at most READER_FEEDS_MAX.
+ *   3. Nobody gets more than reader.feeds.max.
  */
 #pragma once
 
@@ -21,11 +21,11 @@
 struct db;
 
 /*
- * ERR_CONFLICT with the word ALREADY_SUBSCRIBED or SUBSCRIPTION_LIMIT.
- * ret_uid may be NULL.
+ * most: what the person may have then. ERR_CONFLICT with the word
+ * ALREADY_SUBSCRIBED or SUBSCRIPTION_LIMIT. ret_uid may be NULL.
  */
-int subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
-    struct uuid *ret_uid, struct err *e) MUST_CHECK;
+int subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
+    int64_t now_us, struct uuid *ret_uid, struct err *e) MUST_CHECK;
 /* To another feed, with its interval, name and category. Same errors, and
  * ERR_ABSENT. What was done with the old feed's articles goes. */
 int subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,

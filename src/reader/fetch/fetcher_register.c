@@ -1,3 +1,4 @@
+#include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "feed/feed.h"
 #include "http/client/guard.h"
@@ -116,7 +117,8 @@ store_fn(struct db *db, void *ctx, struct err *e)
 	if (!g->known)
 		TRY(add_feed(db, g, now, &id, &uid, e));
 	if (!g->instead)
-		TRY(subscription_add(db, g->user, id, now, NULL, e));
+		TRY(subscription_add(db, g->user, id,
+		    g->f->o.conf->reader_feeds_max, now, NULL, e));
 	else if (g->instead != id) /* else it is the one that they have */
 		TRY(subscription_move(db, g->user, g->instead, id, now, e));
 	if (g->private && !g->stored) {
