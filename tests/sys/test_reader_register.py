@@ -230,7 +230,7 @@ def test_bad_requests(t):
 
 def test_12_1_12_2_guard(t):
     """Private addresses are refused, as an address, by a redirect and in a page's link."""
-    srv = t.server(WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/24")
+    srv = t.server(FETCH_URL_ALLOW_PRIVATE="127.0.0.0/24")
     s, secret, c = Site(t), Site(t, "127.1.1.1"), person(srv)
     secret.put("/f", rss(1, "secret"))
     s.put("/r", b"", status=302, Location=secret.url("/f"))
@@ -242,6 +242,21 @@ def test_12_1_12_2_guard(t):
         check("pw" not in j["message"], "no password is repeated", j)
     wrong(c.post("/api/feeds", {"url": s.url("/p")}), 422, "FEED_NOT_DETECTED")
     same(secret.requests, [], "nobody was there")
+
+
+def test_12_1_a_setting_of_its_own(t):
+    """Where webhooks may go, feeds may not, and the other way round."""
+    s = Site(t)
+    s.put("/f", rss(1))
+    hook = {"name": "here", "url": s.url("/hook"), "types": ["a.*"]}
+    srv = t.server(FETCH_URL_ALLOW_PRIVATE="", WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/8")
+    srv.client().post("/v1/subscriptions", hook).want(201)
+    j = wrong(person(srv).post("/api/feeds", {"url": s.url("/f")}), 422, "URL_REFUSED")
+    check("fetch.url.allow.private" in j["message"], "which setting", j)
+    same(s.requests, [], "nobody was there")
+    srv = t.server()
+    srv.client().post("/v1/subscriptions", hook).want(422, says="webhook.url.allow.private")
+    add(person(srv), s.url("/f"))
 
 
 def test_redirects(t):
