@@ -78,9 +78,12 @@ UPDATE feed SET next_fetch_at = last_fetch_at + :interval * 60000000
 
 -- name: feed_resume
 -- args: feed int, now int
-UPDATE feed SET fetch_status = 'active', consecutive_errors = 0, parse_errors = 0, error_message = NULL,
-       next_fetch_at = :now, updated_at = :now
- WHERE id = :feed AND fetch_status = 'stopped';
+-- What was stopped begins anew; what backs off is due, and goes on to do so if it fails again.
+UPDATE feed SET consecutive_errors = CASE WHEN fetch_status = 'stopped' THEN 0 ELSE consecutive_errors END,
+       parse_errors = CASE WHEN fetch_status = 'stopped' THEN 0 ELSE parse_errors END,
+       error_message = CASE WHEN fetch_status = 'stopped' THEN NULL ELSE error_message END,
+       fetch_status = 'active', next_fetch_at = :now, updated_at = :now
+ WHERE id = :feed AND (fetch_status = 'stopped' OR consecutive_errors > 0);
 
 -- name: fsub_patch
 -- args: user int, uid bytes, set_title int, title text?, set_category int, category int?, now int

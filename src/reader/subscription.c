@@ -133,7 +133,8 @@ subscription_resume(
 	TRY(subscription_find(db, user, uid, &feed, e));
 	if (TRY(sql_feed_resume(db, e, .feed = feed, .now = now_us)))
 		return OK;
-	(void)err_set(e, ERR_CONFLICT, "this feed is not stopped");
+	(void)err_set(
+	    e, ERR_CONFLICT, "this feed is neither stopped nor backing off");
 	return err_word(e, "NOT_STOPPED");
 }
 

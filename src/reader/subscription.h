@@ -36,7 +36,8 @@ int subscription_drop(
 /* ERR_INVALID at /fetch_interval_minutes, ERR_ABSENT. */
 int subscription_interval(struct db *db, int64_t user, struct uuid uid,
     int64_t minutes, int64_t now_us, struct err *e) MUST_CHECK;
-/* ERR_CONFLICT with the word NOT_STOPPED, ERR_ABSENT. */
+/* To be fetched now, when it is stopped or backs off; else ERR_CONFLICT with
+ * the word NOT_STOPPED. ERR_ABSENT. */
 int subscription_resume(struct db *db, int64_t user, struct uuid uid,
     int64_t now_us, struct err *e) MUST_CHECK;
 struct subscription_patch {

@@ -557,3 +557,11 @@ sync_fetch_soon(
 	    s->db, e, .user = s->user, .feed = feed, .now = now_us));
 	return OK;
 }
+
+int
+sync_fetch_now(
+    const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
+{
+	TRY(sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
+	return sync_fetch_soon(s, feed, now_us, e);
+}
