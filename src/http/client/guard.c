@@ -107,17 +107,17 @@ guard_setting(enum guard_use use)
 
 /*
  * What is wrong with the address, or NULL. *ret_private says that it is one
- * of the networks that the operator opened.
+ * of `opened`, the networks that the operator opened; NULL: of none.
  */
 static const char *
-guard_judge(
-    const struct guard *g, enum guard_use use, struct ip ip, bool *ret_private)
+guard_judge(const struct guard *g, const struct nets *opened, struct ip ip,
+    bool *ret_private)
 {
 	/* An inner address is IPv4, which has no inner one: two rounds. */
 	for (;;) {
 		const struct range *r;
 
-		*ret_private = nets_has(&g->private_ok[use], &ip);
+		*ret_private = opened && nets_has(opened, &ip);
 		r = *ret_private ? NULL : range_of(g, &ip);
 		if (!r || r->inner < 0)
 			return NULL;
@@ -141,7 +141,7 @@ guard_connect(const struct guard *g, enum guard_use use, bool https,
 		return err_set(e, ERR_DENIED,
 		    "the address is neither IPv4 nor IPv6 (family %d)",
 		    sa->sa_family);
-	what = guard_judge(g, use, ip, &opened);
+	what = guard_judge(g, &g->private_ok[use], ip, &opened);
 	addr_format(sa, text);
 	if (what)
 		return err_set(e, ERR_DENIED,
@@ -207,6 +207,29 @@ guard_url(
 
 	TRY(url_parse(url, &u, e));
 	return guard_target(g, use, &u, e);
+}
+
+bool
+guard_public(const struct guard *g, struct str url)
+{
+	/* Reserved, or in no public DNS. */
+	static const char *const LOCAL[] = {".localhost", ".localdomain",
+	    ".local", ".internal", ".intranet", ".lan", ".home", ".arpa",
+	    ".corp", ".private", ".test", ".invalid", ".onion", ".alt"};
+	bool opened;
+	struct err e;
+	struct url u;
+	struct ip ip;
+
+	if (url_parse(url, &u, &e) < 0)
+		return false;
+	if (u.literal)
+		return ip_of(&u.addr.sa, &ip) &&
+		       !guard_judge(g, NULL, ip, &opened);
+	for (size_t i = 0; i < COUNT_OF(LOCAL); i++)
+		if (str_ends(str_of(u.host), str_of(LOCAL[i])))
+			return false;
+	return str_has(str_of(u.host), '.');
 }
 
 /* ---- settings ---- */

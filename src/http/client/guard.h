@@ -62,6 +62,11 @@ int guard_url(const struct guard *g, enum guard_use use, struct str url,
 int guard_target(const struct guard *g, enum guard_use use, const struct url *u,
     struct err *e) MUST_CHECK;
 
+/* Whether others could know what the URL names: false for an address that is
+ * not public, opened or not, for a name that only a local network can have, and
+ * for what is no http or https URL. What a name resolves to is not asked. */
+bool guard_public(const struct guard *g, struct str url);
+
 /* ERR_DENIED unless the address is public or opened for this use. */
 int guard_addr(const struct guard *g, enum guard_use use,
     const struct sockaddr *sa, struct err *e) MUST_CHECK;

@@ -375,6 +375,44 @@ test_connect(void **)
 	guard_free(g);
 }
 
+/* What others may be asked about, whatever is opened here. */
+static void
+test_public(void **)
+{
+	static const struct {
+		const char *url;
+		bool ok;
+	} T[] = {
+	    {"https://example.com/a?b=c", true},
+	    {"http://8.8.8.8:8080/", true},
+	    {"http://[2606:4700::1]/", true},
+	    {"http://localhostess.example/", true},
+	    {"http://10.1.2.3/a", false},
+	    {"http://0x7f.1/", false},
+	    {"http://[::1]/", false},
+	    {"http://[fd00::1]/", false},
+	    {"http://[::ffff:192.168.0.1]/", false},
+	    {"http://169.254.169.254/", false},
+	    {"http://localhost:8080/", false},
+	    {"http://wiki/page", false},
+	    {"http://wiki./page", false},
+	    {"https://printer.LOCAL/", false},
+	    {"https://db.corp.internal/", false},
+	    {"https://nas.home.arpa/", false},
+	    {"https://user:password@example.com/", false},
+	    {"ftp://example.com/", false},
+	    {"mailto:a@example.com", false},
+	    {"", false},
+	};
+	struct guard *g = made((struct setting[]){
+	    {FETCH, "10.0.0.0/8"}, {PRIVATE, "10.0.0.0/8"}, {NULL, NULL}});
+
+	for (size_t i = 0; i < COUNT_OF(T); i++)
+		if (guard_public(g, str_of(T[i].url)) != T[i].ok)
+			fail_msg("%s", T[i].url);
+	guard_free(g);
+}
+
 static void
 test_settings(void **)
 {
@@ -417,6 +455,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_addrs),
 	    cmocka_unit_test(test_allow_private),
+	    cmocka_unit_test(test_public),
 	    cmocka_unit_test(test_urls),
 	    cmocka_unit_test(test_connect),
 	    cmocka_unit_test(test_settings),
