@@ -75,6 +75,10 @@ subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
 	if (TRY(sql_fsub_move(db, e, .user = user, .feed = from, .to_feed = to,
 		.now = now_us)) == 0)
 		return no_subscription(e);
+	TRY(sql_fsub_states_by_guid(
+	    db, e, .user = user, .feed = from, .to_feed = to));
+	TRY(sql_fsub_states_by_link(
+	    db, e, .user = user, .feed = from, .to_feed = to));
 	TRY(leave_feed(db, user, from, e));
 	TRY(sql_feed_subscribers(db, e, .feed = to));
 	return OK;

@@ -26,8 +26,9 @@ struct db;
  */
 int subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
     int64_t now_us, struct uuid *ret_uid, struct err *e) MUST_CHECK;
-/* To another feed, with its interval, name and category. Same errors, and
- * ERR_ABSENT. What was done with the old feed's articles goes. */
+/* To another feed, with its interval, name and category. What the person read
+ * or starred goes along where the other feed has the article now, by its id or
+ * else its link; the rest of it goes. Same errors, and ERR_ABSENT. */
 int subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
     int64_t now_us, struct err *e) MUST_CHECK;
 /* By the feed's row. ERR_ABSENT. */
