@@ -22,14 +22,16 @@ UPDATE hatebu_turn SET owner = NULL, until = 0, next_at = :next WHERE id = 1 AND
 -- name: hatebu_new
 -- args: most int
 -- rows: id int, link text?
--- Never asked for: the newest first.
-SELECT id, link FROM feed_item WHERE hatebu_fetched_at IS NULL ORDER BY id DESC LIMIT :most;
+-- Never asked for: the newest first. Of what is in a private feed nobody is told the link.
+SELECT i.id, CASE WHEN (SELECT f.private FROM feed f WHERE f.id = i.feed_id) = 1 THEN NULL ELSE i.link END
+  FROM feed_item i WHERE i.hatebu_fetched_at IS NULL ORDER BY i.id DESC LIMIT :most;
 
 -- name: hatebu_old
 -- args: before int, most int
 -- rows: as hatebu_new
-SELECT id, link FROM feed_item WHERE hatebu_fetched_at IS NOT NULL AND hatebu_fetched_at < :before
- ORDER BY hatebu_fetched_at LIMIT :most;
+SELECT i.id, CASE WHEN (SELECT f.private FROM feed f WHERE f.id = i.feed_id) = 1 THEN NULL ELSE i.link END
+  FROM feed_item i WHERE i.hatebu_fetched_at IS NOT NULL AND i.hatebu_fetched_at < :before
+ ORDER BY i.hatebu_fetched_at LIMIT :most;
 
 -- name: hatebu_put
 -- args: id int, n int, now int

@@ -3,8 +3,8 @@
 
 -- name: feed_by_url
 -- args: url text
--- rows: id int, uid bytes
-SELECT id, uid FROM feed WHERE feed_url = :url;
+-- rows: id int, uid bytes, subscribers int
+SELECT id, uid, subscribers FROM feed WHERE feed_url = :url;
 
 -- name: feed_add
 -- args: uid bytes, url text, site_url text?, title text, next_fetch_at int, favicon_mime text?, favicon_data bytes?, private int, now int
@@ -49,6 +49,30 @@ DELETE FROM feed_subscription WHERE user_id = :user AND feed_id = :feed;
 -- args: user int, feed int
 DELETE FROM item_state WHERE user_id = :user AND feed_id = :feed;
 
+-- name: fsub_states_by_guid
+-- args: user int, feed int, to_feed int
+-- What the person did with articles of one feed, for those of another: by their ids …
+INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at, played)
+SELECT t.user_id, n.id, n.feed_id, t.is_read, t.is_starred, t.updated_at, t.played
+  FROM item_state t JOIN feed_item o ON o.id = t.item_id
+  JOIN feed_item n ON n.feed_id = :to_feed AND n.guid_or_id = o.guid_or_id
+ WHERE t.user_id = :user AND t.feed_id = :feed
+ON CONFLICT (user_id, item_id) DO NOTHING;
+
+-- name: fsub_states_by_link
+-- args: as fsub_states_by_guid
+-- … and where no id is the same, by what a link means (reader/same.h), when one article of each has it.
+INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at, played)
+SELECT t.user_id, n.id, n.feed_id, t.is_read, t.is_starred, t.updated_at, t.played
+  FROM (SELECT same_as, max(id) AS id FROM feed_item
+         WHERE feed_id = :feed AND same_as IS NOT NULL GROUP BY same_as HAVING count(*) = 1) o
+  JOIN (SELECT same_as, max(id) AS id, max(feed_id) AS feed_id FROM feed_item
+         WHERE feed_id = :to_feed AND same_as IS NOT NULL GROUP BY same_as HAVING count(*) = 1) n ON n.same_as = o.same_as
+  JOIN item_state t ON t.user_id = :user AND t.item_id = o.id
+ WHERE NOT EXISTS (SELECT 1 FROM feed_item a JOIN feed_item b ON b.feed_id = :to_feed AND b.guid_or_id = a.guid_or_id
+                    WHERE a.id = o.id)
+ON CONFLICT (user_id, item_id) DO NOTHING;
+
 -- name: fsub_move
 -- args: user int, feed int, to_feed int, now int
 UPDATE feed_subscription SET feed_id = :to_feed, updated_at = :now WHERE user_id = :user AND feed_id = :feed;
@@ -78,9 +102,12 @@ UPDATE feed SET next_fetch_at = last_fetch_at + :interval * 60000000
 
 -- name: feed_resume
 -- args: feed int, now int
-UPDATE feed SET fetch_status = 'active', consecutive_errors = 0, parse_errors = 0, error_message = NULL,
-       next_fetch_at = :now, updated_at = :now
- WHERE id = :feed AND fetch_status = 'stopped';
+-- What was stopped begins anew; what backs off is due, and goes on to do so if it fails again.
+UPDATE feed SET consecutive_errors = CASE WHEN fetch_status = 'stopped' THEN 0 ELSE consecutive_errors END,
+       parse_errors = CASE WHEN fetch_status = 'stopped' THEN 0 ELSE parse_errors END,
+       error_message = CASE WHEN fetch_status = 'stopped' THEN NULL ELSE error_message END,
+       fetch_status = 'active', next_fetch_at = :now, updated_at = :now
+ WHERE id = :feed AND (fetch_status = 'stopped' OR consecutive_errors > 0);
 
 -- name: fsub_patch
 -- args: user int, uid bytes, set_title int, title text?, set_category int, category int?, now int

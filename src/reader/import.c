@@ -10,12 +10,13 @@
 
 struct importing {
 	const struct sync *s;
-	const struct guard *guard;
+	const struct import_rules *rules;
 	int64_t now_us;
 	/* What the person has, and what they got by this list. For one feed
 	 * nobody asks: then it is empty, and the store says so. */
 	struct sync_categories categories;
-	struct sync_feeds feeds;
+	struct str *urls;
+	size_t n_urls;
 };
 
 /* NULL with OK: one too many, so the feed has none. */
@@ -69,21 +70,21 @@ settle(struct importing *im, struct uuid sub, struct str title,
 static int
 import_check(struct importing *im, struct str url, struct err *e)
 {
-	int rc = guard_url(im->guard, GUARD_READER, url, e);
+	int rc = guard_url(im->rules->guard, GUARD_READER, url, e);
 
 	if (rc < 0) {
 		e->word = "URL_REFUSED";
 		return rc;
 	}
-	for (size_t i = 0; i < im->feeds.n; i++)
-		if (str_eq(im->feeds.v[i].url, url)) {
+	for (size_t i = 0; i < im->n_urls; i++)
+		if (str_eq(im->urls[i], url)) {
 			(void)err_set(
 			    e, ERR_CONFLICT, "you have this feed already");
 			return err_word(e, "ALREADY_SUBSCRIBED");
 		}
-	if (im->feeds.n >= READER_FEEDS_MAX) {
-		(void)err_set(e, ERR_CONFLICT, "you have %d feeds already",
-		    READER_FEEDS_MAX);
+	if ((int64_t)im->n_urls >= im->rules->feeds_max) {
+		(void)err_set(
+		    e, ERR_CONFLICT, "you have %zu feeds already", im->n_urls);
 		return err_word(e, "SUBSCRIPTION_LIMIT");
 	}
 	return OK;
@@ -103,8 +104,8 @@ subscribe(struct importing *im, struct str url, struct str site,
 
 	TRY(import_check(im, url, e));
 	TRY(feeds_add(im->s->db, &f, im->now_us, ret_feed, &uid, e));
-	return subscription_add(
-	    im->s->db, im->s->user, *ret_feed, im->now_us, ret_sub, e);
+	return subscription_add(im->s->db, im->s->user, *ret_feed,
+	    im->rules->feeds_max, im->now_us, ret_sub, e);
 }
 
 /* OK also for what is refused: the line tells. */
@@ -121,7 +122,7 @@ import_take(struct importing *im, const struct opml_feed *f,
 	rc = subscribe(im, f->url, f->site, f->title, &feed, &sub, e);
 	if (rc == OK) {
 		line->outcome = IMPORT_ADDED;
-		im->feeds.v[im->feeds.n++].url = f->url;
+		im->urls[im->n_urls++] = f->url;
 		TRY(category_of(im, f->category, &category, e));
 		return settle(im, sub, f->title, category, e);
 	}
@@ -138,17 +139,22 @@ import_take(struct importing *im, const struct opml_feed *f,
 }
 
 int
-import_opml(const struct sync *who, const struct guard *g,
+import_opml(const struct sync *who, const struct import_rules *rules,
     const struct opml *list, int64_t now_us, struct import_result *ret,
     struct err *e)
 {
-	struct importing im = {.s = who, .guard = g, .now_us = now_us};
+	struct importing im = {.s = who, .rules = rules, .now_us = now_us};
 	struct import_result r = {.cut = list->cut,
 	    .lines =
 		arena_array(who->arena, list->n_feeds + 1, sizeof(*r.lines))};
+	struct sync_feeds feeds;
 
 	TRY(sync_categories(who, &im.categories, e));
-	TRY(sync_feeds(who, &im.feeds, e));
+	TRY(sync_feeds(who, &feeds, e));
+	im.urls = arena_array(
+	    who->arena, feeds.n + list->n_feeds + 1, sizeof(*im.urls));
+	for (; im.n_urls < feeds.n; im.n_urls++)
+		im.urls[im.n_urls] = feeds.v[im.n_urls].url;
 	for (const struct opml_feed *f = list->feeds; f; f = f->next) {
 		struct import_line *line = &r.lines[r.n++];
 		struct err why = {0};
@@ -199,10 +205,11 @@ import_json(const struct import_result *r, struct buf *b)
 }
 
 int
-import_one(const struct sync *who, const struct guard *g, struct str url,
-    struct str title, int64_t now_us, int64_t *ret_feed, struct err *e)
+import_one(const struct sync *who, const struct import_rules *rules,
+    struct str url, struct str title, int64_t now_us, int64_t *ret_feed,
+    struct err *e)
 {
-	struct importing im = {.s = who, .guard = g, .now_us = now_us};
+	struct importing im = {.s = who, .rules = rules, .now_us = now_us};
 	struct uuid sub;
 
 	TRY(subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e));

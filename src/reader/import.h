@@ -30,8 +30,14 @@ struct import_result {
 	bool cut; /* the list was longer than we take */
 };
 
+/* What the operator lets one have. */
+struct import_rules {
+	const struct guard *guard;
+	int64_t feeds_max; /* reader.feeds.max */
+};
+
 /* On the commit thread, inside a transaction. */
-int import_opml(const struct sync *who, const struct guard *g,
+int import_opml(const struct sync *who, const struct import_rules *rules,
     const struct opml *list, int64_t now_us, struct import_result *ret,
     struct err *e) MUST_CHECK;
 /* {"added","known","refused":[{"url","title","code","message"}],"cut"} */
@@ -39,8 +45,8 @@ void import_json(const struct import_result *r, struct buf *b);
 
 /* One feed, in the same way; ERR_CONFLICT with a word, ERR_DENIED or
  * ERR_INVALID with URL_REFUSED. title empty: the feed's. */
-int import_one(const struct sync *who, const struct guard *g, struct str url,
-    struct str title, int64_t now_us, int64_t *ret_feed,
+int import_one(const struct sync *who, const struct import_rules *rules,
+    struct str url, struct str title, int64_t now_us, int64_t *ret_feed,
     struct err *e) MUST_CHECK;
 
 /* The person's subscriptions as OPML 2.0. */

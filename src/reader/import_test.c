@@ -9,6 +9,7 @@
 #include "sql.h"
 #include "store/fixture_test.h"
 
+#define MAX 7 /* feeds that anna may have, where it matters */
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 
 static enum store_engine engine;
@@ -19,6 +20,7 @@ struct world {
 	struct db *db;
 	struct arena *a;
 	struct guard *guard;
+	struct import_rules rules;
 	int64_t user;
 	/* what is done next */
 	const char *body;
@@ -57,6 +59,7 @@ world_open(struct world *w)
 	*w = (struct world){.user = 0};
 	must(conf_init(&c, &e));
 	must(guard_new(&c, &w->guard, &e));
+	w->rules = (struct import_rules){w->guard, c.reader_feeds_max};
 	conf_done(&c);
 	fixture_open(&w->f, engine, NULL);
 	w->a = arena_new(64 * MIB);
@@ -85,8 +88,8 @@ do_import(struct db *db, void *ctx, struct err *err)
 	int rc = opml_parse(w->a, text, STR("text/xml"), &list, err);
 
 	return rc < 0 ? rc
-		      : import_opml(&(struct sync){db, w->user, w->a}, w->guard,
-			    list, NOW, &w->got, err);
+		      : import_opml(&(struct sync){db, w->user, w->a},
+			    &w->rules, list, NOW, &w->got, err);
 }
 
 static int
@@ -94,7 +97,7 @@ do_one(struct db *db, void *ctx, struct err *err)
 {
 	struct world *w = ctx;
 
-	return import_one(&(struct sync){db, w->user, w->a}, w->guard,
+	return import_one(&(struct sync){db, w->user, w->a}, &w->rules,
 	    str_of(w->url), str_of(w->title), NOW, &w->feed, err);
 }
 
@@ -175,16 +178,17 @@ test_too_many(void **)
 	struct world w;
 
 	world_open(&w);
-	for (int i = 0; i < READER_FEEDS_MAX + 2; i++)
+	assert_int_equal(w.rules.feeds_max, 100);
+	w.rules.feeds_max = MAX;
+	for (int i = 0; i < MAX + 2; i++)
 		buf_fmt(
 		    &b, "<outline text=\"T\" xmlUrl=\"https://e.x/%d\"/>", i);
 	buf_addc(&b, '\0');
 	w.body = b.p;
 	must(db_tx(w.db, do_import, &w, &e));
-	assert_int_equal(w.got.added, READER_FEEDS_MAX);
+	assert_int_equal(w.got.added, MAX);
 	assert_int_equal(w.got.refused, 2);
-	assert_string_equal(
-	    w.got.lines[READER_FEEDS_MAX].word, "SUBSCRIPTION_LIMIT");
+	assert_string_equal(w.got.lines[MAX].word, "SUBSCRIPTION_LIMIT");
 	import_json(&w.got, &json);
 	assert_non_null(strstr(
 	    arena_z(w.a, buf_str(&json)), "\"code\":\"SUBSCRIPTION_LIMIT\""));

@@ -58,8 +58,9 @@
 #define ITEM_TITLE_MAX         1000
 #define ITEM_AUTHOR_MAX        500
 #define FEED_TITLE_MAX         500
-/* A person's: seed 002, 2.8 and 8.5. Minutes, in steps of the least. */
-#define READER_FEEDS_MAX       100
+/* A person's: seed 002, 2.8 and 8.5. Feeds: the most that reader.feeds.max can
+ * be. Minutes, in steps of the least. */
+#define READER_FEEDS_MAX       1000
 #define FETCH_INTERVAL_MIN     30
 #define FETCH_INTERVAL_MAX     720
 #define READER_CATEGORIES_MAX  200

@@ -21,8 +21,8 @@ already(struct err *e)
 }
 
 int
-subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
-    struct uuid *ret_uid, struct err *e)
+subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
+    int64_t now_us, struct uuid *ret_uid, struct err *e)
 {
 	struct sql_fsub_count_row count;
 	struct uuid uid = uuid_v7(now_us);
@@ -32,10 +32,10 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
 		return already(e);
 	/* Counted behind it: of two at once on PostgreSQL each sees its own. */
 	if (TRY(sql_fsub_count_one(db, &count, e, .user = user)) &&
-	    count.n > READER_FEEDS_MAX) {
+	    count.n > most) {
 		(void)err_set(e, ERR_CONFLICT,
-		    "you have %d feeds, which is as many as one can have",
-		    READER_FEEDS_MAX);
+		    "you have %lld feeds, and %lld is as many as one can have",
+		    (long long)count.n - 1, (long long)most);
 		return err_word(e, "SUBSCRIPTION_LIMIT");
 	}
 	TRY(sql_feed_subscribers(db, e, .feed = feed));
@@ -75,6 +75,10 @@ subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
 	if (TRY(sql_fsub_move(db, e, .user = user, .feed = from, .to_feed = to,
 		.now = now_us)) == 0)
 		return no_subscription(e);
+	TRY(sql_fsub_states_by_guid(
+	    db, e, .user = user, .feed = from, .to_feed = to));
+	TRY(sql_fsub_states_by_link(
+	    db, e, .user = user, .feed = from, .to_feed = to));
 	TRY(leave_feed(db, user, from, e));
 	TRY(sql_feed_subscribers(db, e, .feed = to));
 	return OK;
@@ -133,7 +137,8 @@ subscription_resume(
 	TRY(subscription_find(db, user, uid, &feed, e));
 	if (TRY(sql_feed_resume(db, e, .feed = feed, .now = now_us)))
 		return OK;
-	(void)err_set(e, ERR_CONFLICT, "this feed is not stopped");
+	(void)err_set(
+	    e, ERR_CONFLICT, "this feed is neither stopped nor backing off");
 	return err_word(e, "NOT_STOPPED");
 }
 

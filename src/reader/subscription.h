@@ -12,7 +12,7 @@
  * INVARIANTS
  *   1. Every statement about what is a person's has user_id in it.
  *   2. feed.subscribers is how many there are.
- *   3. A person has at most READER_FEEDS_MAX.
+ *   3. Nobody gets more than reader.feeds.max.
  */
 #pragma once
 
@@ -21,13 +21,14 @@
 struct db;
 
 /*
- * ERR_CONFLICT with the word ALREADY_SUBSCRIBED or SUBSCRIPTION_LIMIT.
- * ret_uid may be NULL.
+ * most: what the person may have then. ERR_CONFLICT with the word
+ * ALREADY_SUBSCRIBED or SUBSCRIPTION_LIMIT. ret_uid may be NULL.
  */
-int subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
-    struct uuid *ret_uid, struct err *e) MUST_CHECK;
-/* To another feed, with its interval, name and category. Same errors, and
- * ERR_ABSENT. What was done with the old feed's articles goes. */
+int subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
+    int64_t now_us, struct uuid *ret_uid, struct err *e) MUST_CHECK;
+/* To another feed, with its interval, name and category. What the person read
+ * or starred goes along where the other feed has the article now, by its id or
+ * else its link; the rest of it goes. Same errors, and ERR_ABSENT. */
 int subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
     int64_t now_us, struct err *e) MUST_CHECK;
 /* By the feed's row. ERR_ABSENT. */
@@ -36,7 +37,8 @@ int subscription_drop(
 /* ERR_INVALID at /fetch_interval_minutes, ERR_ABSENT. */
 int subscription_interval(struct db *db, int64_t user, struct uuid uid,
     int64_t minutes, int64_t now_us, struct err *e) MUST_CHECK;
-/* ERR_CONFLICT with the word NOT_STOPPED, ERR_ABSENT. */
+/* To be fetched now, when it is stopped or backs off; else ERR_CONFLICT with
+ * the word NOT_STOPPED. ERR_ABSENT. */
 int subscription_resume(struct db *db, int64_t user, struct uuid uid,
     int64_t now_us, struct err *e) MUST_CHECK;
 struct subscription_patch {

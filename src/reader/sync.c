@@ -4,6 +4,8 @@
 #include "reader/limits.h"
 #include "sql.h"
 
+#define FEEDS_FIRST 128 /* room for so many, then for more */
+
 /* Null is empty. */
 static struct str
 sync_keep(const struct sync *s, struct str text)
@@ -43,15 +45,24 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 int
 sync_feeds(const struct sync *s, struct sync_feeds *ret, struct err *e)
 {
-	struct sync_feeds list = {
-	    arena_array(s->arena, READER_FEEDS_MAX, sizeof(*list.v)), 0};
+	struct sync_feeds list = {.n = 0};
+	size_t most = 0;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_feeds_row row;
 
 	TRY(sql_sync_feeds(s->db, &rows, e, .user = s->user));
-	while (list.n < READER_FEEDS_MAX &&
-	       TRY(sql_sync_feeds_next(rows, &row, e)))
+	while (TRY(sql_sync_feeds_next(rows, &row, e))) {
+		if (list.n == most) {
+			struct sync_feed *v;
+
+			most = most ? 4 * most : FEEDS_FIRST;
+			v = arena_array(s->arena, most, sizeof(*v));
+			if (list.n > 0)
+				memcpy(v, list.v, list.n * sizeof(*v));
+			list.v = v;
+		}
 		list.v[list.n++] = read_feed(s, &row);
+	}
 	*ret = list;
 	return OK;
 }
@@ -545,4 +556,12 @@ sync_fetch_soon(
 	TRY(sql_sync_due(
 	    s->db, e, .user = s->user, .feed = feed, .now = now_us));
 	return OK;
+}
+
+int
+sync_fetch_now(
+    const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
+{
+	TRY(sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
+	return sync_fetch_soon(s, feed, now_us, e);
 }

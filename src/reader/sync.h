@@ -175,3 +175,7 @@ int sync_flushed(const struct sync *s, int64_t *ret, struct err *e) MUST_CHECK;
 /* To be fetched now, unless it was within a minute; feed 0: all. */
 int sync_fetch_soon(const struct sync *s, int64_t feed, int64_t now_us,
     struct err *e) MUST_CHECK;
+/* The same for one that the person has, also when it is stopped, or was fetched
+ * just now and failed. */
+int sync_fetch_now(const struct sync *s, int64_t feed, int64_t now_us,
+    struct err *e) MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "reader/category.h"
 #include "reader/feeds.h"
 #include "reader/items.h"
+#include "reader/limits.h"
 #include "reader/lists.h"
 #include "reader/subscription.h"
 #include "sql.h"
@@ -114,7 +115,7 @@ fill(struct db *db, void *ctx, struct err *err)
 		f.url = str_of(url);
 		must(feeds_add(db, &f, NOW, &w->feeds[i], &w->uids[i], err));
 		must(subscription_add(db, i == 2 ? w->ben : w->anna,
-		    w->feeds[i], NOW, &sub[i], err));
+		    w->feeds[i], READER_FEEDS_MAX, NOW, &sub[i], err));
 	}
 	must(category_add(db, w->anna, STR("News"), NOW, &news, err));
 	p.category = news;

@@ -16,7 +16,7 @@ import time
 
 from hk import SLOW, Client, check, until  # noqa: F401
 
-SETTINGS = {"WEBHOOK_URL_ALLOW_PRIVATE": "127.0.0.0/8", "HATEBU_ENABLED": "false",
+SETTINGS = {"FETCH_URL_ALLOW_PRIVATE": "127.0.0.0/8", "HATEBU_ENABLED": "false",
             # What a person may do in a minute, tests do in a second (13.1, 13.2 are tested by name).
             "RATE_LIMIT_GENERAL": "0", "RATE_LIMIT_FEED_REG": "0"}
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 24

@@ -240,7 +240,7 @@ def test_redirect_loop(t):
 
 
 def test_12_1_redirect_to_a_private_address(t):
-    srv = t.server(WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/24")
+    srv = t.server(FETCH_URL_ALLOW_PRIVATE="127.0.0.0/24")
     s, trap, c = Site(t), Site(t, "127.2.2.2"), person(srv)
     trap.put("/f", rss(1))
     s.put("/f", rss(1))

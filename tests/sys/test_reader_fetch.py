@@ -2,7 +2,7 @@
 import time
 
 import feedsite
-from feedsite import Site, add, atom, change, due, feed, fetches, outcomes, person, rss
+from feedsite import Site, add, atom, change, due, feed, fetches, outcomes, person, rss, wrong
 from hk import check, same, until
 
 # 30 min become 0.5 s, and the fetcher looks five times a second.
@@ -306,6 +306,23 @@ def test_9_5_resume_is_at_once(t):
     a = c.post(f"/api/subscriptions/{sub['id']}/resume")
     check(a.status == 200, "resumed", a)
     until(lambda: feed(srv, s.url("/f"), "items, fetch_status") == ("2", "active"), "without waiting for the tick", 10)
+
+
+def test_9_5_now_while_it_backs_off(t):
+    """Resume is for what backs off too: it is due at once, and backs off further when it fails again."""
+    srv = t.server(**{**SLOWLY, "FETCH_INTERVAL": "1h"})
+    s, c = Site(t), person(srv)
+    s.put("/f", rss(1))
+    add(c, s.url("/f"))
+    change(srv, "UPDATE feed SET error_message = 'x', consecutive_errors = 3, next_fetch_at = 9000000000000000")
+    s.put("/f", b"", status=500)
+    path = f"/api/subscriptions/{c.get('/api/subscriptions').want(200).json[0]['id']}/resume"
+    c.post(path).want(200)
+    until(lambda: feed(srv, s.url("/f"), "consecutive_errors") == ("4",), "tried, and failed", 30)
+    s.put("/f", rss(2))
+    c.post(path).want(200)
+    until(lambda: feed(srv, s.url("/f"), "items, consecutive_errors") == ("2", "0"), "tried again", 30)
+    wrong(c.post(path), 409, "NOT_STOPPED")
 
 
 def test_15_1_logs(t):

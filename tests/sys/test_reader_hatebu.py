@@ -66,6 +66,22 @@ def test_10_1_counts_are_kept(t):
     same(len(hatena.calls), 1, "and not again before their time")
 
 
+def test_never_about_private_addresses(t):
+    """Links that are not public, or of a private feed, stay here; they have no bookmarks."""
+    srv, hatena, s = begin(t, 1, start=False)
+    local = ("http://127.0.0.1:9/x", "http://10.1.2.3/x", "http://[fd00::1]/x", "http://localhost/x", "http://wiki/x",
+             "https://nas.local/x", "https://db.internal/x", "https://me:pw@example.com/x", "http://2130706433/x")
+    items = "".join(f"<item><title>{i}</title><link>{u}</link><guid>l-{i}</guid></item>" for i, u in enumerate(local))
+    s.put("/f", rss(2, link="https://example.com/").replace(b"</channel>", items.encode() + b"</channel>"))
+    s.put("/p", rss(2, link="https://secret.example/", start=10))
+    c = person(srv)
+    c.post("/api/feeds", {"url": s.url("/p"), "private": True}).want(201)
+    add(c, s.url("/f"))
+    until(lambda: len(counts(srv)) >= 4 and all(v[1] == "yes" for v in counts(srv).values()), "all are through", 40)
+    same({u for call in hatena.calls for u in call[2]}, {"https://example.com/a/0", "https://example.com/a/1"}, "asked about")
+    same({v[0] for v in counts(srv).values()}, {"0"}, "none has any")
+
+
 def test_10_1_fifty_a_call_and_a_pause(t):
     srv, hatena, _ = begin(t, 120, HATEBU_API_INTERVAL="500ms")
     until(lambda: len(hatena.calls) >= 3, "three calls", 30)

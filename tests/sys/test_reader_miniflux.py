@@ -1,6 +1,6 @@
 """The Miniflux REST API, as newsboat, ReactFlux and the client libraries use it."""
 from apps import ICON, JSON, SETTINGS, World, dump, no, opml, outline  # noqa: F401
-from feedsite import HTML, change, person, rss
+from feedsite import HTML, change, due, feed, fetches, person, rss
 from hk import basic, check, same, until
 
 V1 = "/miniflux/v1"
@@ -50,6 +50,28 @@ def test_feeds(t):
     w.mf.delete(f"{V1}/feeds/{w.beta}").want(204)
     same([f["title"] for f in w.mf.get(V1 + "/feeds").json], ["alpha"], "unsubscribed")
     no(w.mf.delete(f"{V1}/feeds/{w.beta}"), 404)
+
+
+def test_refresh_of_what_failed(t):
+    """One that is named is fetched now, though it is stopped or failed just now; all are those that are not stopped."""
+    w = World(t.srv, t)
+    a, b = w.site.url("/alpha"), w.site.url("/beta")
+    change(t.srv, f"UPDATE feed SET fetch_status = 'stopped', consecutive_errors = 1 WHERE feed_url = '{a}'")
+    change(t.srv, "UPDATE feed SET consecutive_errors = 2, next_fetch_at = 9000000000000000, last_fetch_at = 1 "
+           f"WHERE feed_url = '{b}'")
+    n, m = len(fetches(t.srv, a)), len(fetches(t.srv, b))
+    w.mf("PUT", f"{V1}/feeds/refresh").want(204)
+    until(lambda: len(fetches(t.srv, b)) > m, "what backs off is among all", 40)
+    same((feed(t.srv, a, "fetch_status"), len(fetches(t.srv, a))), (("stopped",), n), "what is stopped is not")
+    w.mf("PUT", f"{V1}/feeds/{w.alpha}/refresh").want(204)
+    until(lambda: len(fetches(t.srv, a)) > n, "it is when it is named", 40)
+    same(feed(t.srv, a, "fetch_status, consecutive_errors"), ("active", "0"), "and goes on")
+    w.site.put("/alpha", b"", status=500)
+    due(t.srv, a)
+    until(lambda: feed(t.srv, a, "consecutive_errors") == ("1",), "it fails", 40)
+    w.site.put("/alpha", rss(4, title="Alpha", link=w.site.url("/")))
+    w.mf("PUT", f"{V1}/feeds/{w.alpha}/refresh").want(204)
+    until(lambda: feed(t.srv, a, "items, consecutive_errors") == ("4", "0"), "at once", 40)
 
 
 def test_add_a_feed(t):

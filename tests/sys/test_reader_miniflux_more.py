@@ -148,6 +148,14 @@ def test_another_address(t):
     a = put(w.mf, f"/feeds/{w.beta}", {"feed_url": w.site.url("/gamma")})
     check(a.status == 409 and a.json["error_message"], "one has it already", a)
     no(put(w.mf, "/feeds/999999", {"feed_url": w.site.url("/gamma")}), 404)
+    # The same articles at another address: stars and marks stay.
+    w.site.put("/beta2", rss(2, title="Beta", link=w.site.url("/b/"), start=10))
+    one, two = (e["id"] for e in w.mf.get(f"{V1}/feeds/{w.beta}/entries", order="id", direction="asc").want(200).json["entries"])
+    put(w.mf, "/entries", {"entry_ids": [one], "status": "read"}).want(204)
+    put(w.mf, f"/entries/{two}/bookmark").want(204)
+    f = put(w.mf, f"/feeds/{w.beta}", {"feed_url": w.site.url("/beta2")}).want(201).json
+    got = w.mf.get(f"{V1}/feeds/{f['id']}/entries").want(200).json["entries"]
+    same(sorted((e["status"], e["starred"]) for e in got), [("read", False), ("unread", True)], "what was done with them")
 
 
 def test_enclosures(t):

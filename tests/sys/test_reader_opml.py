@@ -2,7 +2,7 @@
 import xml.etree.ElementTree as ET
 
 from apps import SETTINGS, World, folder, imported, no, opml, outline  # noqa: F401
-from feedsite import Site, person, rss
+from feedsite import Site, add, person, rss, wrong
 from hk import check, same, until
 
 
@@ -73,6 +73,27 @@ def test_limit(t):
     got = imported(c, opml(*(outline(s.url(f"/{i}"), f"F{i}") for i in range(103))))
     same((got["added"], len(got["refused"])), (100, 3), "a hundred")
     same({x["code"] for x in got["refused"]}, {"SUBSCRIPTION_LIMIT"}, "why")
+
+
+def test_2_8_limit_is_a_setting(t):
+    """reader.feeds.max: for a list and for one that is added; what one has stays when it is lowered."""
+    srv = t.server(READER_FEEDS_MAX="130")
+    s, c = Site(t), person(srv)
+    for i in range(3):
+        s.put(f"/f{i}", rss(0, f"feed {i}", link=""))
+    got = imported(c, opml(*(outline(s.url(f"/o{i}"), f"O{i}") for i in range(131))))
+    same((got["added"], [x["code"] for x in got["refused"]]), (130, ["SUBSCRIPTION_LIMIT"]), "a list")
+    j = wrong(c.post("/api/feeds", {"url": s.url("/f0")}), 409, "SUBSCRIPTION_LIMIT")
+    check("130" in j["message"], "how many", j)
+    same(len(c.get("/api/subscriptions").want(200).json), 130, "all are listed")
+    same(len(listed(c)), 130, "and written out")
+    srv.settings["READER_FEEDS_MAX"] = "2"
+    srv.restart()
+    d = person(srv, "dora")
+    for i in range(2):
+        add(d, s.url(f"/f{i}"))
+    wrong(d.post("/api/feeds", {"url": s.url("/f2")}), 409, "SUBSCRIPTION_LIMIT")
+    same(srv.rows("SELECT COUNT(*) FROM feed_subscription"), [("132",)], "nobody lost one")
 
 
 def test_of_nobody_else(t):

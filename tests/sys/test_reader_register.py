@@ -120,6 +120,47 @@ def test_2_4_another_address(t):
     same((a.status, a.json["id"]), (200, old["id"]), "the one that it is stays")
 
 
+def marks(c, feed_id):
+    """{title: (read, starred)} of a feed."""
+    return {i["title"]: (i["is_read"], i["is_starred"])
+            for i in c.get(f"/api/feeds/{feed_id}/items").want(200).json["items"]}
+
+
+def mark(c, feed_id, title, **state):
+    i = next(i for i in c.get(f"/api/feeds/{feed_id}/items").want(200).json["items"] if i["title"] == title)
+    c("PUT", f"/api/items/{i['id']}/state", state).want(200)
+
+
+def test_2_4_another_address_keeps_marks(t):
+    """Stars and read marks go along, by the article's id or else its link: to a new feed, to one that others have, and back."""
+    s, srv = Site(t), t.server(FETCH_INTERVAL="1h")
+    c, other = person(srv), person(srv, "berta")
+    s.put("/old.xml", rss(6, "old", link="http://www.example.com/"))
+    # Articles 0 to 5 with ids of their own, but for 3 and 4, which links alone tell; 5 has neither; 6 is new.
+    new = rss(7, "new", link="https://example.com/").replace(b"g-3<", b"n-3<").replace(b"<guid>g-4</guid>", b"")
+    new = new.replace(b"g-5<", b"n-5<").replace(b"/a/5<", b"/b/5<")
+    s.put("/new.xml", new)
+    s.put("/theirs.xml", new)
+    add(other, s.url("/theirs.xml"))
+    f = add(c, s.url("/old.xml"))["id"]
+    add(other, s.url("/old.xml"))
+    for i, state in ((0, {"is_starred": True}), (1, {"is_read": True}), (3, {"is_read": True, "is_starred": True}),
+                     (4, {"is_read": True}), (5, {"is_starred": True})):
+        mark(c, f, f"Article {i}", **state)
+    want = {"Article 0": (False, True), "Article 1": (True, False), "Article 2": (False, False), "Article 3": (True, True),
+            "Article 4": (True, False), "Article 5": (False, False), "Article 6": (False, False)}
+    for path in ("/new.xml", "/theirs.xml", "/old.xml", "/new.xml"):
+        f = c("PATCH", f"/api/feeds/{f}", {"feed_url": s.url(path)}).want(200).json["id"]
+        same(marks(c, f), {k: v for k, v in want.items() if path != "/old.xml" or k < "Article 6"}, path)
+        same(len(c.get("/api/subscriptions").want(200).json), 1, "moved, not added")
+        if path == "/theirs.xml":  # nobody has /new.xml now: it is looked at again
+            s.put("/new.xml", new.replace(b"Article 6", b"Article 7"))
+            want["Article 7"] = want.pop("Article 6")
+    same(srv.rows("SELECT COUNT(*) FROM item_state t WHERE NOT EXISTS "
+                  "(SELECT 1 FROM feed_subscription s WHERE s.user_id = t.user_id AND s.feed_id = t.feed_id)"),
+         [("0",)], "none is left behind")
+
+
 def test_2_5_icon(t):
     s, c = Site(t), person(t.srv)
     s.put("/p", b'<link rel=icon href=/i.png sizes=32x32><link rel=alternate type=application/rss+xml href=/f.xml>', HTML)
@@ -230,7 +271,7 @@ def test_bad_requests(t):
 
 def test_12_1_12_2_guard(t):
     """Private addresses are refused, as an address, by a redirect and in a page's link."""
-    srv = t.server(WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/24")
+    srv = t.server(FETCH_URL_ALLOW_PRIVATE="127.0.0.0/24")
     s, secret, c = Site(t), Site(t, "127.1.1.1"), person(srv)
     secret.put("/f", rss(1, "secret"))
     s.put("/r", b"", status=302, Location=secret.url("/f"))
@@ -242,6 +283,21 @@ def test_12_1_12_2_guard(t):
         check("pw" not in j["message"], "no password is repeated", j)
     wrong(c.post("/api/feeds", {"url": s.url("/p")}), 422, "FEED_NOT_DETECTED")
     same(secret.requests, [], "nobody was there")
+
+
+def test_12_1_a_setting_of_its_own(t):
+    """Where webhooks may go, feeds may not, and the other way round."""
+    s = Site(t)
+    s.put("/f", rss(1))
+    hook = {"name": "here", "url": s.url("/hook"), "types": ["a.*"]}
+    srv = t.server(FETCH_URL_ALLOW_PRIVATE="", WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/8")
+    srv.client().post("/v1/subscriptions", hook).want(201)
+    j = wrong(person(srv).post("/api/feeds", {"url": s.url("/f")}), 422, "URL_REFUSED")
+    check("fetch.url.allow.private" in j["message"], "which setting", j)
+    same(s.requests, [], "nobody was there")
+    srv = t.server()
+    srv.client().post("/v1/subscriptions", hook).want(422, says="webhook.url.allow.private")
+    add(person(srv), s.url("/f"))
 
 
 def test_redirects(t):

@@ -1,5 +1,6 @@
 #include "api/api.h"
 #include "api/apps/greader.h"
+#include "base/conf/conf.h"
 #include "reader/category.h"
 #include "reader/import.h"
 #include "reader/subscription.h"
@@ -50,7 +51,8 @@ subscribe(struct req *r, struct db *db, const struct form *f, struct str url,
 	const struct sync_feed *it;
 	struct greader_world w;
 	int64_t feed = 0;
-	int rc = import_one(APP_SYNC(r, db), api->guard, url,
+	struct import_rules rules = {api->guard, api->conf->reader_feeds_max};
+	int rc = import_one(APP_SYNC(r, db), &rules, url,
 	    str_trim(form_get(f, "t")), clock_now_us(), &feed, e);
 
 	/* Who has it already is edited. */

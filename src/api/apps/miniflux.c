@@ -309,15 +309,20 @@ api_mf_feed_delete(struct req *r, struct db *db, struct err *e)
 	return miniflux_nothing(r);
 }
 
-/* All, or the one that the path names. */
+/* All that are not stopped, or the one that the path names. */
 int
 api_mf_refresh(struct req *r, struct db *db, struct err *e)
 {
-	struct sync_feed f = {.id = 0};
+	const struct sync *who = APP_SYNC(r, db);
+	int64_t now = clock_now_us();
+	struct sync_feed f;
 
-	if (r->params[0].n > 0)
+	if (r->params[0].n > 0) {
 		TRY(find_feed(r, db, &f, e));
-	TRY(sync_fetch_soon(APP_SYNC(r, db), f.id, clock_now_us(), e));
+		TRY(sync_fetch_now(who, f.id, now, e));
+	} else {
+		TRY(sync_fetch_soon(who, 0, now, e));
+	}
 	app_due(r);
 	return miniflux_nothing(r);
 }

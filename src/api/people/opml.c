@@ -3,6 +3,7 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
+#include "base/conf/conf.h"
 #include "doc/caged.h"
 #include "reader/import.h"
 
@@ -50,10 +51,11 @@ take_in(struct req *r, struct db *db, struct err *e)
 {
 	const struct importing *im = r->ctx;
 	const struct api *api = r->app;
+	struct import_rules rules = {api->guard, api->conf->reader_feeds_max};
 	struct sync who = {db, im->user, r->arena};
 	struct import_result done;
 
-	TRY(import_opml(&who, api->guard, im->list, clock_now_us(), &done, e));
+	TRY(import_opml(&who, &rules, im->list, clock_now_us(), &done, e));
 	app_due(r);
 	if (im->miniflux) {
 		buf_addz(

@@ -339,6 +339,8 @@ test_guard(const char *private_ok, bool http_ok)
 	if (conf_init(&c, &e) < 0 ||
 	    conf_set(&c, STR("webhook.url.allow.private"), str_of(private_ok),
 		CONF_FLAG, &e) < 0 ||
+	    conf_set(&c, STR("fetch.url.allow.private"), str_of(private_ok),
+		CONF_FLAG, &e) < 0 ||
 	    conf_set(&c, STR("webhook.url.allow.http"),
 		http_ok ? STR("true") : STR("false"), CONF_FLAG, &e) < 0 ||
 	    guard_new(&c, &g, &e) < 0)

@@ -80,10 +80,10 @@ xfer_judge(
 	log_str(&l, "host", str_of(x->url.host));
 	log_str(&l, "error", str_of(why.text));
 	log_end(&l);
-	if (guard_addr(g, sa, &why) < 0)
+	if (guard_addr(g, x->send->use, sa, &why) < 0)
 		return err_set(e, ERR_DENIED,
-		    "the host %s leads to an address that is not public; webhook.url.allow.private can allow it",
-		    x->url.host);
+		    "the host %s leads to an address that is not public; %s can allow it",
+		    x->url.host, guard_setting(x->send->use));
 	return err_set(e, ERR_DENIED,
 	    "a webhook must use https (webhook.url.allow.http is off, and %s is not in webhook.url.allow.private)",
 	    x->url.host);

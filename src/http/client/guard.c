@@ -69,7 +69,7 @@ static const struct range {
 
 struct guard {
 	struct hosts allowed, denied;
-	struct nets private_ok;
+	struct nets private_ok[GUARD_USES];
 	bool http_ok;
 	struct net ranges[COUNT_OF(RANGES)]; /* read */
 };
@@ -94,18 +94,30 @@ read_ranges(struct guard *g)
 	}
 }
 
+const char *
+guard_setting(enum guard_use use)
+{
+	static const char *const SETTING[GUARD_USES] = {
+	    [GUARD_WEBHOOK] = "webhook.url.allow.private",
+	    [GUARD_READER] = "fetch.url.allow.private",
+	};
+
+	return SETTING[use];
+}
+
 /*
  * What is wrong with the address, or NULL. *ret_private says that it is one
- * of the networks that the operator opened.
+ * of `opened`, the networks that the operator opened; NULL: of none.
  */
 static const char *
-guard_judge(const struct guard *g, struct ip ip, bool *ret_private)
+guard_judge(const struct guard *g, const struct nets *opened, struct ip ip,
+    bool *ret_private)
 {
 	/* An inner address is IPv4, which has no inner one: two rounds. */
 	for (;;) {
 		const struct range *r;
 
-		*ret_private = nets_has(&g->private_ok, &ip);
+		*ret_private = opened && nets_has(opened, &ip);
 		r = *ret_private ? NULL : range_of(g, &ip);
 		if (!r || r->inner < 0)
 			return NULL;
@@ -129,12 +141,12 @@ guard_connect(const struct guard *g, enum guard_use use, bool https,
 		return err_set(e, ERR_DENIED,
 		    "the address is neither IPv4 nor IPv6 (family %d)",
 		    sa->sa_family);
-	what = guard_judge(g, ip, &opened);
+	what = guard_judge(g, &g->private_ok[use], ip, &opened);
 	addr_format(sa, text);
 	if (what)
 		return err_set(e, ERR_DENIED,
-		    "the address %s is not public: it is %s; webhook.url.allow.private can allow it",
-		    text, what);
+		    "the address %s is not public: it is %s; %s can allow it",
+		    text, what, guard_setting(use));
 	if (!https && use == GUARD_WEBHOOK && !g->http_ok && !opened)
 		return err_set(e, ERR_DENIED,
 		    "a webhook must use https (the address %s is not in webhook.url.allow.private, and webhook.url.allow.http is off)",
@@ -143,9 +155,10 @@ guard_connect(const struct guard *g, enum guard_use use, bool https,
 }
 
 int
-guard_addr(const struct guard *g, const struct sockaddr *sa, struct err *e)
+guard_addr(const struct guard *g, enum guard_use use, const struct sockaddr *sa,
+    struct err *e)
 {
-	return guard_connect(g, GUARD_READER, true, sa, e);
+	return guard_connect(g, use, true, sa, e);
 }
 
 /* ---- hosts ---- */
@@ -180,7 +193,7 @@ guard_target(const struct guard *g, enum guard_use use, const struct url *u,
 	if (u->literal)
 		return guard_connect(g, use, u->https, &u->addr.sa, e);
 	if (!u->https && use == GUARD_WEBHOOK && !g->http_ok &&
-	    g->private_ok.n == 0)
+	    g->private_ok[use].n == 0)
 		return err_set(e, ERR_DENIED,
 		    "a webhook must use https (webhook.url.allow.http is off)");
 	return OK;
@@ -194,6 +207,29 @@ guard_url(
 
 	TRY(url_parse(url, &u, e));
 	return guard_target(g, use, &u, e);
+}
+
+bool
+guard_public(const struct guard *g, struct str url)
+{
+	/* Reserved, or in no public DNS. */
+	static const char *const LOCAL[] = {".localhost", ".localdomain",
+	    ".local", ".internal", ".intranet", ".lan", ".home", ".arpa",
+	    ".corp", ".private", ".test", ".invalid", ".onion", ".alt"};
+	bool opened;
+	struct err e;
+	struct url u;
+	struct ip ip;
+
+	if (url_parse(url, &u, &e) < 0)
+		return false;
+	if (u.literal)
+		return ip_of(&u.addr.sa, &ip) &&
+		       !guard_judge(g, NULL, ip, &opened);
+	for (size_t i = 0; i < COUNT_OF(LOCAL); i++)
+		if (str_ends(str_of(u.host), str_of(LOCAL[i])))
+			return false;
+	return str_has(str_of(u.host), '.');
 }
 
 /* ---- settings ---- */
@@ -256,8 +292,13 @@ guard_new(const struct conf *c, struct guard **ret, struct err *e)
 		rc = read_hosts("webhook.url.denylist", c->webhook_url_denylist,
 		    &g->denied, e);
 	if (rc == OK)
-		rc = nets_read("webhook.url.allow.private",
-		    c->webhook_url_allow_private, &g->private_ok, e);
+		rc = nets_read(guard_setting(GUARD_WEBHOOK),
+		    c->webhook_url_allow_private, &g->private_ok[GUARD_WEBHOOK],
+		    e);
+	if (rc == OK)
+		rc = nets_read(guard_setting(GUARD_READER),
+		    c->fetch_url_allow_private, &g->private_ok[GUARD_READER],
+		    e);
 	if (rc < 0) {
 		guard_free(g);
 		return rc;
@@ -273,6 +314,7 @@ guard_free(struct guard *g)
 		return;
 	free(g->allowed.v);
 	free(g->denied.v);
-	nets_done(&g->private_ok);
+	for (int use = 0; use < GUARD_USES; use++)
+		nets_done(&g->private_ok[use]);
 	free(g);
 }

@@ -16,10 +16,12 @@
  * that are connected to (client.h).
  *
  * The allow list narrows what hosts may be named; it opens no private address.
- * `webhook.url.allow.private` alone does that, by network, and http towards
- * these networks with it. That a *name* leads there is known only when it has
- * been resolved: with such networks guard_url() lets http to a name pass and
- * guard_connect() finishes the check.
+ * Two settings alone do that, by network, each for its own use, since who may
+ * add a feed is not who may add a webhook: `webhook.url.allow.private`, and http
+ * towards these networks with it, and `fetch.url.allow.private` for what the
+ * reader fetches. That a *name* leads there is known only when it has been
+ * resolved: with such networks guard_url() lets a webhook's http to a name pass
+ * and guard_connect() finishes the check.
  *
  * LIFE. Built at start, then only read: any thread.
  */
@@ -36,7 +38,10 @@ struct url;
 enum guard_use {
 	GUARD_WEBHOOK, /* https, unless webhook.url.allow.http */
 	GUARD_READER,  /* https and http */
+	GUARD_USES,    /* how many */
 };
+/* The setting that opens private networks for it. */
+const char *guard_setting(enum guard_use use);
 
 /*
  * ERR_INVALID naming the setting and the reason: for a list that can't be
@@ -57,9 +62,14 @@ int guard_url(const struct guard *g, enum guard_use use, struct str url,
 int guard_target(const struct guard *g, enum guard_use use, const struct url *u,
     struct err *e) MUST_CHECK;
 
-/* ERR_DENIED unless the address is public or in webhook.url.allow.private. */
-int guard_addr(
-    const struct guard *g, const struct sockaddr *sa, struct err *e) MUST_CHECK;
+/* Whether others could know what the URL names: false for an address that is
+ * not public, opened or not, for a name that only a local network can have, and
+ * for what is no http or https URL. What a name resolves to is not asked. */
+bool guard_public(const struct guard *g, struct str url);
+
+/* ERR_DENIED unless the address is public or opened for this use. */
+int guard_addr(const struct guard *g, enum guard_use use,
+    const struct sockaddr *sa, struct err *e) MUST_CHECK;
 /* guard_addr(), and whether http may be spoken there. */
 int guard_connect(const struct guard *g, enum guard_use use, bool https,
     const struct sockaddr *sa, struct err *e) MUST_CHECK;

@@ -196,7 +196,7 @@ test_addrs(void **)
 
 	for (size_t i = 0; i < COUNT_OF(ADDRS); i++) {
 		union addr a = addr(ADDRS[i].addr);
-		int rc = guard_addr(g, &a.sa, &e);
+		int rc = guard_addr(g, GUARD_READER, &a.sa, &e);
 
 		if (!ADDRS[i].why
 			? rc != OK
@@ -204,7 +204,7 @@ test_addrs(void **)
 			fail_msg("%s: %d %s", ADDRS[i].addr, rc,
 			    rc < 0 ? e.text : "");
 	}
-	assert_int_equal(guard_addr(g, &un, &e), ERR_DENIED);
+	assert_int_equal(guard_addr(g, GUARD_WEBHOOK, &un, &e), ERR_DENIED);
 	guard_free(g);
 }
 
@@ -236,7 +236,7 @@ test_allow_private(void **)
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		union addr a = addr(T[i].addr);
 
-		if ((guard_addr(g, &a.sa, &e) == OK) != T[i].ok)
+		if ((guard_addr(g, GUARD_WEBHOOK, &a.sa, &e) == OK) != T[i].ok)
 			fail_msg("%s", T[i].addr);
 	}
 	guard_free(g);
@@ -245,6 +245,7 @@ test_allow_private(void **)
 /* ---- URLs ---- */
 
 #define PRIVATE "webhook.url.allow.private"
+#define FETCH   "fetch.url.allow.private"
 #define HTTP    "webhook.url.allow.http"
 #define ALLOW   "webhook.url.allowlist"
 #define DENY    "webhook.url.denylist"
@@ -272,6 +273,14 @@ static const struct {
     {{{PRIVATE, "10.0.0.0/8"}}, GUARD_READER, "http://127.0.0.1/",
 	"not public"},
     /* every spelling of loopback and others, for every use */
+    /* of webhooks and of feeds, each its own */
+    {{{PRIVATE, "10.0.0.0/8"}}, GUARD_READER, "http://10.0.0.1/",
+	"fetch.url.allow.private can"},
+    {{{FETCH, "10.0.0.0/8"}}, GUARD_READER, "http://10.0.0.1/", NULL},
+    {{{FETCH, "10.0.0.0/8"}}, GUARD_WEBHOOK, "https://10.0.0.1/",
+	"webhook.url.allow.private can"},
+    {{{FETCH, "10.0.0.0/8"}}, GUARD_WEBHOOK, "http://example.com/",
+	"must use https"},
     {{{0}}, GUARD_WEBHOOK, "https://127.0.0.1/", "loopback"},
     {{{0}}, GUARD_READER, "http://127.0.0.1/", "loopback"},
     {{{0}}, GUARD_READER, "http://127.1/", "loopback"},
@@ -366,6 +375,44 @@ test_connect(void **)
 	guard_free(g);
 }
 
+/* What others may be asked about, whatever is opened here. */
+static void
+test_public(void **)
+{
+	static const struct {
+		const char *url;
+		bool ok;
+	} T[] = {
+	    {"https://example.com/a?b=c", true},
+	    {"http://8.8.8.8:8080/", true},
+	    {"http://[2606:4700::1]/", true},
+	    {"http://localhostess.example/", true},
+	    {"http://10.1.2.3/a", false},
+	    {"http://0x7f.1/", false},
+	    {"http://[::1]/", false},
+	    {"http://[fd00::1]/", false},
+	    {"http://[::ffff:192.168.0.1]/", false},
+	    {"http://169.254.169.254/", false},
+	    {"http://localhost:8080/", false},
+	    {"http://wiki/page", false},
+	    {"http://wiki./page", false},
+	    {"https://printer.LOCAL/", false},
+	    {"https://db.corp.internal/", false},
+	    {"https://nas.home.arpa/", false},
+	    {"https://user:password@example.com/", false},
+	    {"ftp://example.com/", false},
+	    {"mailto:a@example.com", false},
+	    {"", false},
+	};
+	struct guard *g = made((struct setting[]){
+	    {FETCH, "10.0.0.0/8"}, {PRIVATE, "10.0.0.0/8"}, {NULL, NULL}});
+
+	for (size_t i = 0; i < COUNT_OF(T); i++)
+		if (guard_public(g, str_of(T[i].url)) != T[i].ok)
+			fail_msg("%s", T[i].url);
+	guard_free(g);
+}
+
 static void
 test_settings(void **)
 {
@@ -377,6 +424,7 @@ test_settings(void **)
 	    {{{"webhook.url.deny.private.ip", "false"}}, "allow.private"},
 	    {{{"webhook.encryption.enabled", "false"}}, "in the clear"},
 	    {{{PRIVATE, "10.0.0.0/33"}}, "10.0.0.0/33 is no network"},
+	    {{{FETCH, "10.0.0.0/33"}}, "fetch.url.allow.private"},
 	    {{{PRIVATE, "10.0.0.1/8"}}, "10.0.0.1/8 is no network"},
 	    {{{PRIVATE, "10.0.0.0/"}}, "is no network"},
 	    {{{PRIVATE, "10.0.0.0/-1"}}, "is no network"},
@@ -407,6 +455,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_addrs),
 	    cmocka_unit_test(test_allow_private),
+	    cmocka_unit_test(test_public),
 	    cmocka_unit_test(test_urls),
 	    cmocka_unit_test(test_connect),
 	    cmocka_unit_test(test_settings),

@@ -240,6 +240,8 @@ void register_drop(struct fetcher *f); /* all of them are told to come again */
 void register_end(struct reg *g, const struct err *why);
 /* Feed and subscription go to the store, then its articles. */
 void register_store(struct reg *g);
+/* Behind its articles, which why says can't be written; NULL: they are. */
+void register_stored(struct reg *g, const struct err *why);
 /* The same when the feed at this URL is ours already; else false. */
 bool register_known(struct reg *g, struct str url);
 

@@ -1,3 +1,4 @@
+#include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "feed/feed.h"
 #include "http/client/guard.h"
@@ -6,6 +7,7 @@
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 #include "reader/subscription.h"
+#include "sql.h"
 
 /*
  * Adding a feed (seed 002, 2.1 to 2.8).
@@ -19,7 +21,9 @@
  * At each address the store is asked first: a feed that is known is not
  * fetched, only subscribed to. Feed and subscription are one transaction, the
  * articles with their events the next; the person is answered behind it. When
- * we are killed between the two, the feed is fetched like any other.
+ * we are killed between the two, the feed is fetched like any other. Who has
+ * another address instead moves there in a transaction behind these, with
+ * what they read and starred: the articles must be there.
  */
 
 /* ---- the end ---- */
@@ -80,7 +84,7 @@ register_end(struct reg *g, const struct err *why)
 
 /* ---- storing ---- */
 
-/* *ret 0: it is new. */
+/* g->stored: its articles are to be written too. */
 static int
 add_feed(struct db *db, struct reg *g, int64_t now_us, int64_t *ret,
     struct uuid *ret_uid, struct err *e)
@@ -99,9 +103,9 @@ add_feed(struct db *db, struct reg *g, int64_t now_us, int64_t *ret,
 		n.favicon_data = g->icon;
 	}
 	TRY(feeds_find_by_url(db, g->asked, ret, ret_uid, e));
+	g->stored = *ret == 0 || g->instead;
 	if (*ret != 0)
 		return OK;
-	g->stored = true;
 	return feeds_add(db, &n, now_us, ret, ret_uid, e);
 }
 
@@ -116,8 +120,9 @@ store_fn(struct db *db, void *ctx, struct err *e)
 	if (!g->known)
 		TRY(add_feed(db, g, now, &id, &uid, e));
 	if (!g->instead)
-		TRY(subscription_add(db, g->user, id, now, NULL, e));
-	else if (g->instead != id) /* else it is the one that they have */
+		TRY(subscription_add(db, g->user, id,
+		    g->f->o.conf->reader_feeds_max, now, NULL, e));
+	else if (!g->stored) /* else behind its articles */
 		TRY(subscription_move(db, g->user, g->instead, id, now, e));
 	if (g->private && !g->stored) {
 		int rc = feeds_mark(db, id, true, true, now, e);
@@ -136,6 +141,8 @@ stored(struct fetcher *, struct fetch_job *j)
 	struct reg *g = MAIL_OF(j, struct reg, j);
 	struct fetch *x = g->x;
 
+	if (g->instead)
+		g->f->hubs.more = true;
 	if (j->job.err.code != OK || !g->stored) {
 		register_end(g, j->job.err.code != OK ? &j->job.err : NULL);
 		return;
@@ -160,19 +167,32 @@ register_store(struct reg *g)
 		register_end(g, &e);
 }
 
-/* Is the feed at this URL ours already? Then that is all. */
+void
+register_stored(struct reg *g, const struct err *why)
+{
+	if (!g->instead || why) {
+		register_end(g, g->instead ? why : NULL);
+		return;
+	}
+	g->known = true;
+	register_store(g);
+}
+
+/* Is the feed at this URL ours already? Then that is all. One that nobody has
+ * is not fetched: who moves there with their marks needs it as it is now. */
 bool
 register_known(struct reg *g, struct str url)
 {
-	int64_t id = 0;
-	struct uuid uid;
+	struct sql_feed_by_url_row row;
 	struct err e;
 
-	if (feeds_find_by_url(g->f->db, url, &id, &uid, &e) < 0 || id == 0)
+	if (sql_feed_by_url_one(g->f->db, g->arena, &row, &e, .url = url) <=
+		0 ||
+	    (g->instead && row.subscribers == 0))
 		return false;
 	g->known = true;
-	g->feed = id;
-	g->uid = uid;
+	g->feed = row.id;
+	g->uid = uuid_of(row.uid);
 	register_store(g);
 	return true;
 }

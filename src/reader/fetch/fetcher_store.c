@@ -179,8 +179,8 @@ tell_fetch(const struct fetch *x)
 static void
 finish_fetch(struct fetch *x, const struct err *why)
 {
-	if (!why && x->hub_secret.p)
-		x->f->hubs.more = true;
+	if (!why && x->hub_secret.p && !(x->reg && x->reg->instead))
+		x->f->hubs.more = true; /* else when somebody has it */
 	if (x->push)
 		hub_pushed(x, why);
 	else if (why)
@@ -189,7 +189,7 @@ finish_fetch(struct fetch *x, const struct err *why)
 		tell_fetch(x);
 	/* Its feed is there and will be fetched, whatever became of this. */
 	if (x->reg)
-		register_end(x->reg, NULL);
+		register_stored(x->reg, why);
 	if (why && x->begun)
 		due_forget(x);
 	else

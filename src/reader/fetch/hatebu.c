@@ -3,6 +3,7 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "http/client/guard.h"
 #include "http/percent.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
@@ -227,8 +228,8 @@ answered(struct follow *fo, const struct follow_answer *a)
 static bool
 take_row(struct hatebu *h, int64_t id, struct str link)
 {
-	/* One without a link, or with an endless one, has none. */
-	if (link.n > URL_MAX)
+	/* One without a link, or with one that is not others' to know. */
+	if (link.n > 0 && !guard_public(h->f->o.guard, link))
 		link.n = 0;
 	if (link.n > 0 && !hatebu_add_url(&h->query, link))
 		return false;
@@ -289,7 +290,7 @@ pick(struct hatebu *h)
 	} else if (h->query.n > 0) {
 		ask_counts(h);
 	} else {
-		/* None of them has a link: nobody is asked. */
+		/* None of them has a link to tell: nobody is asked. */
 		memset(h->counts, 0, sizeof(h->counts));
 		h->good = true;
 		h->next_us = clock_now_us();

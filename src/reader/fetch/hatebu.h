@@ -8,6 +8,9 @@
  * a day HATEBU_DAY_CALLS. A link that the answer leaves out has none; a call
  * that fails changes no count.
  *
+ * NEVER ASKED FOR: links of private or local addresses (guard_public()), and
+ * of articles in private feeds (feeds_mark()). These have no bookmarks.
+ *
  *   IDLE ──it is time──▶ take_fn ──the turn is ours──▶ pick ──▶ ask_counts
  *     ▲                     │ somebody else's             ▲        │ answer
  *     └─────────────────────┴─ nothing to ask, enough ────┴─ put_fn, PAUSING
