@@ -66,6 +66,17 @@ ON CONFLICT (user_id, item_id) DO UPDATE SET
 SELECT t.is_read, t.is_starred, t.updated_at
   FROM feed_item i JOIN item_state t ON t.user_id = :user AND t.item_id = i.id WHERE i.uid = :uid;
 
+-- name: state_items
+-- args: user int, uids bytes
+-- rows: at int, id int
+-- Which of these ids, of 16 bytes each, are articles of theirs.
+--sqlite: WITH RECURSIVE l (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM l WHERE i + 1 < length(:uids) / 16)
+SELECT CAST(l.i AS BIGINT), k.id
+--sqlite:   FROM l CROSS JOIN feed_item k ON k.uid = substr(:uids, l.i * 16 + 1, 16)
+--postgres:   FROM generate_series(0, length(CAST(:uids AS bytea)) / 16 - 1) AS l (i)
+--postgres:   JOIN feed_item k ON k.uid = substr(:uids, l.i * 16 + 1, 16)
+  JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = k.feed_id;
+
 -- name: read_feeds
 -- args: user int, category int
 -- rows: feed int

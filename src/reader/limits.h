@@ -66,6 +66,7 @@
 #define READER_CATEGORY_NAME   200  /* characters */
 #define READER_PAGE            50   /* articles: seed 002, 4.3 */
 #define READER_FETCHES         50   /* of a feed's history */
+#define READER_STATES_MAX      1000 /* articles whose state one call sets */
 #define READ_STEP              2000 /* articles marked read, a transaction */
 #define READER_SEARCH_MAX      500  /* bytes that are typed */
 #define CLEAN_STEP             200 /* articles, each with its words and states */

@@ -159,6 +159,53 @@ list_state(struct db *db, const struct list_state *s, int64_t now_us,
 	return OK;
 }
 
+/* Which of them are theirs; the others are listed. */
+static int
+find_states(struct db *db, int64_t user, const struct uuid *uids, size_t n,
+    struct sync_ids *ret, struct buf *absent, struct err *e)
+{
+	struct buf keys CLEANUP(buf_done) = BUF(READER_STATES_MAX * 16);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	bool theirs[READER_STATES_MAX] = {false};
+	struct sql_state_items_row row;
+
+	assert(n <= READER_STATES_MAX);
+	for (size_t i = 0; i < n; i++)
+		buf_add(&keys, uuid_str(&uids[i]));
+	TRY(sql_state_items(
+	    db, &rows, e, .user = user, .uids = buf_str(&keys)));
+	while (ret->n < n && TRY(sql_state_items_next(rows, &row, e))) {
+		theirs[row.at] = true;
+		ret->v[ret->n++].id = row.id;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!theirs[i])
+			put_uuid(absent, NULL, uids[i]);
+	return OK;
+}
+
+int
+list_states(struct db *db, const struct list_state *s, const struct uuid *uids,
+    size_t n, int64_t now_us, struct buf *b, struct err *e)
+{
+	const struct sync who = {db, s->user, NULL};
+	struct sync_id v[READER_STATES_MAX];
+	struct sync_ids ids = {v, 0};
+
+	put_open(b, NULL, '{');
+	put_open(b, "absent", '[');
+	TRY(find_states(db, s->user, uids, n, &ids, b, e));
+	put_close(b, ']');
+	if (s->set_read)
+		TRY(sync_set(&who, &ids, SYNC_READ, s->is_read, now_us, e));
+	if (s->set_starred)
+		TRY(sync_set(
+		    &who, &ids, SYNC_STARRED, s->is_starred, now_us, e));
+	put_int(b, "marked", (int64_t)ids.n);
+	put_close(b, '}');
+	return OK;
+}
+
 /* The one, or those with something unread: how many. */
 static int
 feeds_to_read(

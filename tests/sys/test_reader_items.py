@@ -146,6 +146,32 @@ def test_4_5_6_1_6_2_6_3_states(t):
     same(put_state(c, hk.new_id(), is_read=True).status, 404, "no such article")
     same(ok(c.get("/api/items/" + i))["is_starred"], True, "seen there")
 
+def test_states_of_many(t):
+    """U25: what one marks at once, or takes back, is one call, which no limit of calls counts."""
+    _, c, f = feed_of(t, [article(i) for i in range(60)])
+    _, d, _ = feed_of(t, [article(i) for i in range(2)], "/other")
+    path = "/api/items/state"
+    mine = [i["id"] for i in pages(c, f"/api/feeds/{f}/items")]
+    other, none = pages(d, "/api/items")[0]["id"], hk.new_id()
+    a = ok(c("PUT", path, {"ids": mine[:51] + [other, none], "is_read": True}))
+    same(a, {"marked": 51, "absent": [other, none]}, "what was marked, and what is not theirs")
+    same(ok(c("PUT", path, {"ids": mine[50:52], "is_starred": True}))["marked"], 2, "stars")
+    got = {i["id"]: (i["is_read"], i["is_starred"]) for i in pages(c, "/api/items")}
+    same(got, {i: (n < 51, n in (50, 51)) for n, i in enumerate(mine)}, "what is not given stays")
+    ok(c("PUT", path, {"ids": mine, "is_read": False, "is_starred": False}))
+    same({(i["is_read"], i["is_starred"]) for i in pages(c, "/api/items")}, {(False, False)}, "taken back")
+    check(not any(i["is_read"] for i in pages(d, "/api/items")), "others have what they had")
+    for body, field in (({"ids": mine}, "is_read"), ({"is_read": True}, "ids"), ({"ids": [], "is_read": True}, "ids"),
+                        ({"ids": [none] * 1001, "is_read": True}, "ids"), ({"ids": [7], "is_read": True}, "ids/0"),
+                        ({"ids": mine, "is_read": 1}, "is_read"), ({"ids": mine, "is_starred": None}, "is_starred"),
+                        ({"ids": mine, "is_read": True, "x": 1}, "x")):
+        check("for all" not in wrong_field(c("PUT", path, body), field)["message"], "nothing means all", body)
+    same(ok(c("PUT", path, {"ids": [none] * 1000, "is_read": True}))["marked"], 0, "a thousand")
+    limited = t.server(**{**SETTINGS, "RATE_LIMIT_GENERAL": "10"})
+    p = person(limited)
+    for _ in range(30):
+        same(p("PUT", path, {"ids": [none], "is_read": True}).status, 200, "as often as one likes")
+
 
 def uid(t, item, column="i.uid"):
     h = item.replace("-", "")

@@ -251,8 +251,9 @@ def test_1_6_nobody_elses(t):
     same(pages(d, "/api/items", filter="starred"), [], "their stars")
     same({x["feed_id"] for x in pages(d, "/api/items", search="article")}, {own[2]}, "their searches")
     same(ok(d.get("/api/categories")), [], "their categories")
+    same(ok(d("PUT", "/api/items/state", {"ids": [i], "is_read": True})), {"marked": 0, "absent": [i]}, "states")
     same(ok(d.post("/api/items/read", {})), {"marked": 2}, "theirs alone")
-    tested |= {("GET", "/api/subscriptions"), ("GET", "/api/items"), ("GET", "/api/categories"),
+    tested |= {("PUT", "/api/items/state"), ("GET", "/api/subscriptions"), ("GET", "/api/items"), ("GET", "/api/categories"),
                ("POST", "/api/categories"), ("POST", "/api/feeds")}
     now = seen()
     same(now[:4], before[:4], "nothing of the first one's has changed")
