@@ -57,6 +57,7 @@
 #define ITEM_GUID_MAX          2000
 #define ITEM_TITLE_MAX         1000
 #define ITEM_AUTHOR_MAX        500
+#define ITEM_EXCERPT_MAX       300 /* ours: some lines of a list */
 #define FEED_TITLE_MAX         500
 /* A person's: seed 002, 2.8 and 8.5. Minutes, in steps of the least. */
 #define READER_FEEDS_MAX       100

@@ -27,6 +27,9 @@ show_open(const struct sql_list_feed_row *r, struct buf *b)
 		put_null(b, "hatebu_count");
 	else
 		put_int(b, "hatebu_count", r->hatebu);
+	put_text(b, "author", or_empty(r->author));
+	put_text(b, "excerpt", or_empty(r->excerpt));
+	put_text(b, "thumbnail", r->thumbnail);
 }
 
 /* The page and one more, by the statement of one feed or by ids of sync.h. */
@@ -126,10 +129,8 @@ list_item(
 	show_open(&head, b);
 	put_text(b, "content", or_empty(r.content));
 	put_text(b, "summary", or_empty(r.summary));
-	put_text(b, "author", or_empty(r.author));
 	put_raw(b, "categories", r.categories.p ? r.categories : STR("[]"));
 	put_raw(b, "enclosures", r.enclosures.p ? r.enclosures : STR("[]"));
-	put_text(b, "thumbnail", r.thumbnail);
 	put_close(b, '}');
 	return OK;
 }

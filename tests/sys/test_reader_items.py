@@ -8,7 +8,7 @@ from readers import (SETTINGS, Site, add, article, execute, ok, one, pages, pers
                      refetch, wrong_field)
 
 SUMMARY = {"id", "feed_id", "title", "link", "published_at", "is_date_estimated", "is_read",
-           "is_starred", "hatebu_count"}
+           "is_starred", "hatebu_count", "author", "excerpt", "thumbnail"}
 
 
 def feed_of(t, items, path="/f", site=None, c=None, srv=None):
@@ -101,6 +101,24 @@ def test_4_4_4_7_an_article(t):
     same(d["enclosures"], [{"url": "https://e.x/a.mp3", "type": "audio/mpeg", "length": 5}], "enclosures")
     for bad in ("nope", hk.new_id()):
         same(c.get("/api/items/" + bad).status, 404, bad)
+
+
+def test_lists_show_what_a_line_needs(t):
+    """U22: excerpt, author and picture stand in lists, whichever way they are made."""
+    html = "<h1>A &amp; B</h1><p>" + "words \u00e9 " * 400 + "</p><script>no()</script>"
+    pic = "https://example.com/p.png"
+    site, c, f = feed_of(t, [article(2, content_html=html, authors=[{"name": "Ann"}], image=pic),
+                             article(1, summary="short <b>one</b>", content_html=html), article(0)])
+    want = [("Ann", ("A & B " + "words \u00e9 " * 400)[:300], pic), ("", "short <b>one</b>", None), ("", "", None)]
+    for path, query in ((f"/api/feeds/{f}/items", {}), ("/api/items", {}), ("/api/items", {"order": "oldest"})):
+        got = [(i["author"], i["excerpt"], i["thumbnail"]) for i in pages(c, path, **query)]
+        same(got[::-1] if query else got, want, f"{path} {query}")
+    put(site, "/f", [article(2, summary="another")])
+    refetch(t.srv, site, "/f")
+    i = pages(c, "/api/items")[0]
+    same((i["author"], i["excerpt"], i["thumbnail"]), ("", "another", None), "as the article now is")
+    d = ok(c.get("/api/items/" + i["id"]))
+    same({k: d[k] for k in SUMMARY}, i, "and where it is shown whole")
 
 
 def test_5_1_5_2_5_3_filters(t):
