@@ -19,6 +19,37 @@ def test_2_1_a_feed_by_its_address(t):
     same(types.count("feed.item.created"), 3, "an event for each article, at once")
 
 
+def test_already_subscribed_leads_there(t):
+    """U24: the error names the feed, by its own address, by a page, and when one is moved."""
+    s, c = Site(t), person(t.srv)
+    s.put("/twice.xml", rss(1, "Twice"))
+    s.put("/twice", b"<link rel=alternate type=application/rss+xml href=/twice.xml>", HTML)
+    s.put("/once.xml", rss(1, "Once"))
+    f, other = add(c, s.url("/twice.xml"))["id"], add(c, s.url("/once.xml"))["id"]
+    for path in ("/twice.xml", "/twice"):
+        same(wrong(c.post("/api/feeds", {"url": s.url(path)}), 409, "ALREADY_SUBSCRIBED")["feed_id"], f, path)
+    a = c("PATCH", f"/api/feeds/{other}", {"feed_url": s.url("/twice.xml")})
+    same(wrong(a, 409, "ALREADY_SUBSCRIBED")["feed_id"], f, "moved")
+    a = c.post("/api/feeds", {"url": "http://10.0.0.1/"})
+    check("feed_id" not in wrong(a, 422, "URL_REFUSED"), "no other error has one", a)
+
+
+def test_added_into_a_category(t):
+    """U24: a feed is added where it is to be; a category that is not one's own is refused before anything is asked."""
+    s, c, d = Site(t), person(t.srv), person(t.srv, "carla")
+    s.put("/in.xml", rss(1, "In"))
+    s.put("/out.xml", rss(1, "Out"))
+    mine, theirs = (x.post("/api/categories", {"title": "Here"}).want(201).json["id"] for x in (c, d))
+    for bad in (theirs, "x", 7):
+        j = wrong(c.post("/api/feeds", {"url": s.url("/in.xml"), "category_id": bad}), 400, "INVALID_FIELD")
+        same(j["fields"][0]["field"], "category_id", "the field")
+    same(len(s.at("/in.xml")), 0, "nothing was asked for")
+    for path, category in (("/in.xml", mine), ("/out.xml", None)):
+        f = c.post("/api/feeds", {"url": s.url(path), "category_id": category}).want(201).json["id"]
+        sub = [x for x in c.get("/api/subscriptions").json if x["feed_id"] == f][0]
+        same(sub["category_id"], category, path)
+
+
 def test_2_2_a_page_names_its_feed(t):
     s, c = Site(t), person(t.srv)
     s.put("/blog/", b"<html><head><link rel=alternate type=application/atom+xml href=../at.xml>"
