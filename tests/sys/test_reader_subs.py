@@ -260,6 +260,7 @@ def test_1_6_nobody_elses(t):
         ("PATCH", f"/api/feeds/{f}", {"feed_url": site.url("/x")}, 404),
         ("GET", f"/api/feeds/{f}/items", None, 404),
         ("POST", f"/api/feeds/{f}/read", {}, 404),
+        ("POST", f"/api/feeds/{f}/refresh", {}, 404),
         ("GET", f"/api/feeds/{f}/favicon", None, 404),
         ("GET", f"/api/feeds/{f}/fetches", None, 404),
         ("GET", f"/api/items?feed={f}", None, 404),
@@ -288,9 +289,11 @@ def test_1_6_nobody_elses(t):
     same({x["feed_id"] for x in pages(d, "/api/items", search="article")}, {own[2]}, "their searches")
     same(ok(d.get("/api/categories")), [], "their categories")
     same(ok(d("PUT", "/api/items/state", {"ids": [i], "is_read": True})), {"marked": 0, "absent": [i]}, "states")
+    same(ok(d.post("/api/feeds/refresh"), 202), {"due": 0}, "none of somebody else's")
     same(ok(d.post("/api/items/read", {})), {"marked": 2}, "theirs alone")
     tested |= {("PUT", "/api/items/state"), ("GET", "/api/subscriptions"), ("GET", "/api/items"), ("GET", "/api/categories"),
-               ("POST", "/api/categories"), ("POST", "/api/feeds")}
+               ("POST", "/api/categories"), ("POST", "/api/feeds"), ("POST", "/api/feeds/discover"),
+               ("POST", "/api/feeds/refresh")}
     now = seen()
     same(now[:4], before[:4], "nothing of the first one's has changed")
     same(ok(d.get("/api/subscriptions"))[0]["fetch_interval_minutes"], own_before[0]["fetch_interval_minutes"], "nor theirs")

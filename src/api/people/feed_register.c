@@ -3,6 +3,7 @@
 #include "api/apps/app.h"
 #include "api/io.h"
 #include "api/people/person.h"
+#include "feed/discover.h"
 #include "http/server/reply.h"
 #include "http/url.h"
 #include "reader/category.h"
@@ -178,4 +179,44 @@ api_feeds_patch(struct req *r, struct db *, struct err *e)
 		    e, "/feed_url", "must be the address of a feed or page");
 	api_then(r, go_on);
 	return api_read(r, find_instead, e);
+}
+
+/* What there is to choose from ------------------------------------------------- */
+
+static int
+show_found(struct req *r, struct db *db, struct err *e)
+{
+	const struct app_feed *a = r->ctx;
+	struct buf *b = &r->out;
+
+	(void)db, (void)e;
+	put_open(b, NULL, '{');
+	put_open(b, "feeds", '[');
+	for (size_t i = 0; i < a->reg.n_found; i++) {
+		const struct discover_feed *f = &a->reg.found[i];
+
+		put_open(b, NULL, '{');
+		put_text(b, "url", f->url);
+		put_text(b, "title", f->title.n > 0 ? f->title : f->url);
+		put_z(b, "type", discover_kind_name(f->kind));
+		put_close(b, '}');
+	}
+	put_close(b, ']');
+	put_close(b, '}');
+	return OK;
+}
+
+int
+api_feeds_discover(struct req *r, struct db *, struct err *e)
+{
+	static const struct member BODY[] = {ADDRESS("url"), {.name = NULL}};
+	struct adding *a;
+
+	TRY(read_adding(r, BODY, &a, e));
+	if (!a->feed.reg.url.p)
+		return json_wrong(
+		    e, "/url", "must be the address of a feed or page");
+	a->feed.reg.look = r->arena;
+	a->feed.finish = show_found;
+	return app_feed_add(r, &a->feed, e);
 }
