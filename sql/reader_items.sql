@@ -56,12 +56,14 @@ UPDATE feed SET items = items + :more, version = version + 1, updated_at = :now
  WHERE id = :feed AND version = :version;
 
 -- name: item_insert
--- args: uid bytes, feed int, published_at int, estimated int, now int, content_hash bytes, state_hash bytes, link_hash bytes?, same_as bytes?, guid text?, link text?, title text, author text?, categories text?, enclosures text?, summary text?, content text?, thumbnail text?
+-- args: uid bytes, feed int, published_at int, estimated int, now int, content_hash bytes, state_hash bytes, link_hash bytes?, same_as bytes?, guid text?, link text?, title text, author text?, categories text?, enclosures text?, summary text?, content text?, thumbnail text?, excerpt text?
 -- rows: many
 INSERT INTO feed_item (uid, feed_id, published_at, is_date_estimated, fetched_at, created_at, updated_at, content_hash,
-       state_hash, link_hash, same_as, guid_or_id, link, title, author, categories, enclosures, summary, content, thumbnail)
+       state_hash, link_hash, same_as, guid_or_id, link, title, author, categories, enclosures, summary, content, thumbnail,
+       excerpt)
 VALUES (:uid, :feed, :published_at, :estimated, :now, :now, :now, :content_hash,
-       :state_hash, :link_hash, :same_as, :guid, :link, :title, :author, :categories, :enclosures, :summary, :content, :thumbnail);
+       :state_hash, :link_hash, :same_as, :guid, :link, :title, :author, :categories, :enclosures, :summary, :content, :thumbnail,
+       :excerpt);
 
 -- name: item_update
 -- args: as item_insert
@@ -71,7 +73,7 @@ UPDATE feed_item SET published_at = :published_at, is_date_estimated = :estimate
        content_hash = :content_hash, state_hash = :state_hash, link_hash = coalesce(:link_hash, link_hash),
        same_as = coalesce(:same_as, same_as), guid_or_id = coalesce(:guid, guid_or_id), link = coalesce(:link, link),
        title = :title, author = :author, categories = :categories, enclosures = :enclosures, summary = :summary, content = :content,
-       thumbnail = :thumbnail
+       thumbnail = :thumbnail, excerpt = :excerpt
  WHERE uid = :uid AND feed_id = :feed;
 
 -- name: item_terms_put

@@ -4,10 +4,10 @@
 
 -- name: list_feed
 -- args: user int, feed int, unread int, at int, id int, most int
--- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?
+-- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?, author text?, thumbnail text?, excerpt text?
 -- One feed, all of it or what is unread.
 SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
-       i.hatebu_count, i.hatebu_fetched_at
+       i.hatebu_count, i.hatebu_fetched_at, i.author, i.thumbnail, i.excerpt
   FROM feed_subscription s
   JOIN feed f ON f.id = s.feed_id
   JOIN feed_item i ON i.feed_id = f.id
@@ -21,7 +21,7 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
 -- rows: as list_feed
 -- Those of a JSON array, in its order.
 SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
-       i.hatebu_count, i.hatebu_fetched_at
+       i.hatebu_count, i.hatebu_fetched_at, i.author, i.thumbnail, i.excerpt
 --sqlite:   FROM json_each(:ids) j CROSS JOIN feed_item i ON i.id = j.value
 --postgres:   FROM jsonb_array_elements_text(CAST(:ids AS text)::jsonb) WITH ORDINALITY AS j (value, key)
 --postgres:   JOIN feed_item i ON i.id = CAST(j.value AS bigint)
@@ -36,9 +36,9 @@ SELECT coalesce(max(id), 0) FROM feed_item;
 
 -- name: item_get
 -- args: user int, uid bytes
--- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?, author text?, categories text?, enclosures text?, summary text?, content text?, thumbnail text?
+-- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?, author text?, thumbnail text?, excerpt text?, categories text?, enclosures text?, summary text?, content text?
 SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
-       i.hatebu_count, i.hatebu_fetched_at, i.author, i.categories, i.enclosures, i.summary, i.content, i.thumbnail
+       i.hatebu_count, i.hatebu_fetched_at, i.author, i.thumbnail, i.excerpt, i.categories, i.enclosures, i.summary, i.content
   FROM feed_item i
   JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = i.feed_id
   JOIN feed f ON f.id = i.feed_id
@@ -65,6 +65,17 @@ ON CONFLICT (user_id, item_id) DO UPDATE SET
 -- rows: is_read int, is_starred int, updated_at int
 SELECT t.is_read, t.is_starred, t.updated_at
   FROM feed_item i JOIN item_state t ON t.user_id = :user AND t.item_id = i.id WHERE i.uid = :uid;
+
+-- name: state_items
+-- args: user int, uids bytes
+-- rows: at int, id int
+-- Which of these ids, of 16 bytes each, are articles of theirs.
+--sqlite: WITH RECURSIVE l (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM l WHERE i + 1 < length(:uids) / 16)
+SELECT CAST(l.i AS BIGINT), k.id
+--sqlite:   FROM l CROSS JOIN feed_item k ON k.uid = substr(:uids, l.i * 16 + 1, 16)
+--postgres:   FROM generate_series(0, length(CAST(:uids AS bytea)) / 16 - 1) AS l (i)
+--postgres:   JOIN feed_item k ON k.uid = substr(:uids, l.i * 16 + 1, 16)
+  JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = k.feed_id;
 
 -- name: read_feeds
 -- args: user int, category int

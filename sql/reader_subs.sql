@@ -1,6 +1,10 @@
 -- Feeds, and who reads them (reader/feeds.h, subscription.h, category.h). Whatever is a person's own has
 -- user_id in its statement.
 
+-- part: stars
+-- A person's, by feed: few, and counted at once.
+(SELECT k.feed_id, count(*) AS n FROM item_state k WHERE k.user_id = :user AND k.is_starred = 1 GROUP BY k.feed_id)
+
 -- name: feed_by_url
 -- args: url text
 -- rows: id int, uid bytes, subscribers int
@@ -117,14 +121,16 @@ UPDATE feed_subscription SET title = CASE WHEN :set_title = 1 THEN :title ELSE t
 
 -- name: fsub_list
 -- args: user int, uid bytes?
--- rows: uid bytes, feed_uid bytes, title text, url text, icon int, interval int, status text, errors int, error text?, unread int, category bytes?, created_at int
+-- rows: uid bytes, feed_uid bytes, title text, url text, icon int, interval int, status text, errors int, error text?, items int, read int, starred int, category bytes?, created_at int, site_url text?, last_fetch_at int?, next_fetch_at int, why_next text?
 -- All of a person, or one. What is unread is what the feed has without what was
 -- read: both are counted from an index alone.
 SELECT s.uid, f.uid, coalesce(s.title, f.title), f.feed_url, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END,
        s.fetch_interval_minutes, f.fetch_status, f.consecutive_errors, f.error_message,
-       f.items - (SELECT count(*) FROM item_state t WHERE t.user_id = :user AND t.feed_id = f.id AND t.is_read = 1),
-       c.uid, s.created_at
+       f.items, (SELECT count(*) FROM item_state t WHERE t.user_id = :user AND t.feed_id = f.id AND t.is_read = 1),
+       coalesce(st.n, 0), c.uid, s.created_at, f.site_url, f.last_fetch_at, f.next_fetch_at,
+       (SELECT x.why_next FROM feed_fetch x WHERE x.feed_id = f.id ORDER BY x.id DESC LIMIT 1)
   FROM feed_subscription s JOIN feed f ON f.id = s.feed_id LEFT JOIN feed_category c ON c.id = s.category_id
+  LEFT JOIN {{stars}} AS st ON st.feed_id = f.id
  WHERE s.user_id = :user AND (:uid IS NULL OR s.uid = :uid) ORDER BY s.id;
 
 -- name: feed_show
@@ -152,9 +158,16 @@ SELECT x.id, x.at, x.took_us, x.outcome, x.http_status, x.bytes, x.inserted, x.u
 
 -- name: category_list
 -- args: user int, uid bytes?
--- rows: uid bytes, title text, created_at int, updated_at int
-SELECT uid, title, created_at, updated_at FROM feed_category
- WHERE user_id = :user AND (:uid IS NULL OR uid = :uid) ORDER BY title, id;
+-- rows: uid bytes, title text, created_at int, updated_at int, feeds int, items int, read int, starred int
+SELECT c.uid, c.title, c.created_at, c.updated_at, count(f.id), CAST(coalesce(sum(f.items), 0) AS BIGINT),
+       CAST(coalesce(sum((SELECT count(*) FROM item_state t WHERE t.user_id = :user AND t.feed_id = f.id AND t.is_read = 1)), 0) AS BIGINT),
+       CAST(coalesce(sum(st.n), 0) AS BIGINT)
+  FROM feed_category c
+  LEFT JOIN feed_subscription s ON s.category_id = c.id AND s.user_id = :user
+  LEFT JOIN feed f ON f.id = s.feed_id
+  LEFT JOIN {{stars}} AS st ON st.feed_id = f.id
+ WHERE c.user_id = :user AND (:uid IS NULL OR c.uid = :uid)
+ GROUP BY c.id, c.uid, c.title, c.created_at, c.updated_at ORDER BY c.title, c.id;
 
 -- name: category_row
 -- args: user int, uid bytes

@@ -279,9 +279,9 @@ read_uuids(const struct json *j, const char *at, const struct member *m,
 
 	TRY(member_want(j, JSON_ARRAY, at, e));
 	if (j->n < m->least || j->n > m->most)
-		return json_wrong(e, at,
-		    "must have %lld to %lld elements; leave it out for all",
-		    (long long)m->least, (long long)m->most);
+		return json_wrong(e, at, "must have %lld to %lld elements%s",
+		    (long long)m->least, (long long)m->most,
+		    m->must ? "" : "; leave it out for all");
 	v = arena_array(a, j->n, sizeof(*v));
 	for (const struct json *u = j->child; u; u = u->next, n++) {
 		member_at_index(here, at, n);

@@ -1,5 +1,6 @@
 #include "reader/category.h"
 
+#include "reader/feeds.h"
 #include "reader/limits.h"
 #include "sql.h"
 
@@ -116,6 +117,8 @@ category_show(struct db *db, int64_t user, const struct uuid *uid,
 		put_open(b, NULL, '{');
 		put_uuid(b, "id", uuid_of(row.uid));
 		put_text(b, "title", row.title);
+		put_int(b, "feed_count", row.feeds);
+		feeds_put_counts(b, row.items, row.read, row.starred);
 		put_time(b, "created_at", row.created_at);
 		put_time(b, "updated_at", row.updated_at);
 		put_close(b, '}');

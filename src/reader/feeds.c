@@ -66,6 +66,14 @@ feeds_put_icon(struct buf *b, struct str feed_uid)
 	buf_addz(b, "/favicon\"");
 }
 
+void
+feeds_put_counts(struct buf *b, int64_t items, int64_t read, int64_t starred)
+{
+	put_int(b, "item_count", items);
+	put_int(b, "unread_count", items > read ? items - read : 0);
+	put_int(b, "starred_count", starred);
+}
+
 static void
 show_feed(const struct sql_feed_show_row *r, struct buf *b)
 {

@@ -50,3 +50,6 @@ int feeds_icon(struct db *db, int64_t user, struct uuid feed_uid,
 void feeds_put_status(
     struct buf *b, const char *name, struct str status, int64_t errors);
 void feeds_put_icon(struct buf *b, struct str feed_uid);
+/* What subscriptions and categories count: all, unread, starred. */
+void feeds_put_counts(
+    struct buf *b, int64_t items, int64_t read, int64_t starred);

@@ -271,6 +271,9 @@ take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 	ch->excerpt = clean->excerpt;
 	ch->row.summary = clean->summary;
 	ch->row.content = clean->content;
+	ch->row.excerpt = str_chars(clean->excerpt, ITEM_EXCERPT_MAX);
+	if (ch->row.excerpt.n == 0)
+		ch->row.excerpt.p = NULL;
 	if (ch->row.title.n == 0)
 		ch->row.title = clean->title;
 	TRY(item_event(p->a, p->from, &p->feed, ch, en, e));

@@ -217,6 +217,7 @@ item_make(struct arena *a, const struct items_from *from,
 	    .enclosures = none,
 	    .summary = none, /* what is clean of them */
 	    .content = none,
+	    .excerpt = none,
 	    .thumbnail = or_null(it->thumbnail),
 	};
 	return make_lists(a, it, ch, e);

@@ -57,6 +57,7 @@
 #define ITEM_GUID_MAX          2000
 #define ITEM_TITLE_MAX         1000
 #define ITEM_AUTHOR_MAX        500
+#define ITEM_EXCERPT_MAX       300 /* ours: some lines of a list */
 #define FEED_TITLE_MAX         500
 /* A person's: seed 002, 2.8 and 8.5. Feeds: the most that reader.feeds.max can
  * be. Minutes, in steps of the least. */
@@ -67,6 +68,7 @@
 #define READER_CATEGORY_NAME   200  /* characters */
 #define READER_PAGE            50   /* articles: seed 002, 4.3 */
 #define READER_FETCHES         50   /* of a feed's history */
+#define READER_STATES_MAX      1000 /* articles whose state one call sets */
 #define READ_STEP              2000 /* articles marked read, a transaction */
 #define READER_SEARCH_MAX      500  /* bytes that are typed */
 #define CLEAN_STEP             200 /* articles, each with its words and states */

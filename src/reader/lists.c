@@ -27,6 +27,9 @@ show_open(const struct sql_list_feed_row *r, struct buf *b)
 		put_null(b, "hatebu_count");
 	else
 		put_int(b, "hatebu_count", r->hatebu);
+	put_text(b, "author", or_empty(r->author));
+	put_text(b, "excerpt", or_empty(r->excerpt));
+	put_text(b, "thumbnail", r->thumbnail);
 }
 
 /* The page and one more, by the statement of one feed or by ids of sync.h. */
@@ -126,10 +129,8 @@ list_item(
 	show_open(&head, b);
 	put_text(b, "content", or_empty(r.content));
 	put_text(b, "summary", or_empty(r.summary));
-	put_text(b, "author", or_empty(r.author));
 	put_raw(b, "categories", r.categories.p ? r.categories : STR("[]"));
 	put_raw(b, "enclosures", r.enclosures.p ? r.enclosures : STR("[]"));
-	put_text(b, "thumbnail", r.thumbnail);
 	put_close(b, '}');
 	return OK;
 }
@@ -155,6 +156,53 @@ list_state(struct db *db, const struct list_state *s, int64_t now_us,
 	put_bool(b, "is_read", row.is_read);
 	put_bool(b, "is_starred", row.is_starred);
 	put_time(b, "updated_at", row.updated_at);
+	put_close(b, '}');
+	return OK;
+}
+
+/* Which of them are theirs; the others are listed. */
+static int
+find_states(struct db *db, int64_t user, const struct uuid *uids, size_t n,
+    struct sync_ids *ret, struct buf *absent, struct err *e)
+{
+	struct buf keys CLEANUP(buf_done) = BUF(READER_STATES_MAX * 16);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	bool theirs[READER_STATES_MAX] = {false};
+	struct sql_state_items_row row;
+
+	assert(n <= READER_STATES_MAX);
+	for (size_t i = 0; i < n; i++)
+		buf_add(&keys, uuid_str(&uids[i]));
+	TRY(sql_state_items(
+	    db, &rows, e, .user = user, .uids = buf_str(&keys)));
+	while (ret->n < n && TRY(sql_state_items_next(rows, &row, e))) {
+		theirs[row.at] = true;
+		ret->v[ret->n++].id = row.id;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!theirs[i])
+			put_uuid(absent, NULL, uids[i]);
+	return OK;
+}
+
+int
+list_states(struct db *db, const struct list_state *s, const struct uuid *uids,
+    size_t n, int64_t now_us, struct buf *b, struct err *e)
+{
+	const struct sync who = {db, s->user, NULL};
+	struct sync_id v[READER_STATES_MAX];
+	struct sync_ids ids = {v, 0};
+
+	put_open(b, NULL, '{');
+	put_open(b, "absent", '[');
+	TRY(find_states(db, s->user, uids, n, &ids, b, e));
+	put_close(b, ']');
+	if (s->set_read)
+		TRY(sync_set(&who, &ids, SYNC_READ, s->is_read, now_us, e));
+	if (s->set_starred)
+		TRY(sync_set(
+		    &who, &ids, SYNC_STARRED, s->is_starred, now_us, e));
+	put_int(b, "marked", (int64_t)ids.n);
 	put_close(b, '}');
 	return OK;
 }

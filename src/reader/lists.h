@@ -51,6 +51,12 @@ struct list_state {
 int list_state(struct db *db, const struct list_state *s, int64_t now_us,
     struct buf *b, struct err *e) MUST_CHECK;
 
+/* The same with many articles, READER_STATES_MAX at most; s->uid is none. What
+ * is no article of theirs stays: {"marked","absent":[ids]}. */
+int list_states(struct db *db, const struct list_state *s,
+    const struct uuid *uids, size_t n, int64_t now_us, struct buf *b,
+    struct err *e) MUST_CHECK;
+
 struct list_read {
 	int64_t user;
 	int64_t feed;      /* 0: all of … */

@@ -167,6 +167,8 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
 static void
 show_sub(const struct sql_fsub_list_row *r, struct uuid user_uid, struct buf *b)
 {
+	bool stopped = str_eq(r->status, STR("stopped"));
+
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", uuid_of(r->uid));
 	put_uuid(b, "user_id", user_uid);
@@ -179,7 +181,11 @@ show_sub(const struct sql_fsub_list_row *r, struct uuid user_uid, struct buf *b)
 	feeds_put_status(b, "feed_status", r->status, r->errors);
 	if (r->error.p)
 		put_text(b, "error_message", r->error);
-	put_int(b, "unread_count", r->unread);
+	put_text(b, "site_url", r->site_url);
+	put_time(b, "last_fetch_at", r->last_fetch_at);
+	put_time(b, "next_fetch_at", stopped ? 0 : r->next_fetch_at);
+	put_text(b, "why_next", r->why_next);
+	feeds_put_counts(b, r->items, r->read, r->starred);
 	if (r->category.p)
 		put_uuid(b, "category_id", uuid_of(r->category));
 	else

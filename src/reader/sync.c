@@ -553,9 +553,8 @@ int
 sync_fetch_soon(
     const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
 {
-	TRY(sql_sync_due(
-	    s->db, e, .user = s->user, .feed = feed, .now = now_us));
-	return OK;
+	return (int)sql_sync_due(
+	    s->db, e, .user = s->user, .feed = feed, .now = now_us);
 }
 
 int

@@ -172,7 +172,8 @@ int sync_hide_category(const struct sync *s, int64_t category, bool hidden,
 /* Empties the history: sync_filter.flushed_us; 0 when it never was. */
 int sync_flush(const struct sync *s, int64_t now_us, struct err *e) MUST_CHECK;
 int sync_flushed(const struct sync *s, int64_t *ret, struct err *e) MUST_CHECK;
-/* To be fetched now, unless it was within a minute; feed 0: all. */
+/* To be fetched now, unless it was within a minute; feed 0: all. How many
+ * became due by it. */
 int sync_fetch_soon(const struct sync *s, int64_t feed, int64_t now_us,
     struct err *e) MUST_CHECK;
 /* The same for one that the person has, also when it is stopped, or was fetched

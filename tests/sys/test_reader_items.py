@@ -8,7 +8,7 @@ from readers import (SETTINGS, Site, add, article, execute, ok, one, pages, pers
                      refetch, wrong_field)
 
 SUMMARY = {"id", "feed_id", "title", "link", "published_at", "is_date_estimated", "is_read",
-           "is_starred", "hatebu_count"}
+           "is_starred", "hatebu_count", "author", "excerpt", "thumbnail"}
 
 
 def feed_of(t, items, path="/f", site=None, c=None, srv=None):
@@ -103,6 +103,24 @@ def test_4_4_4_7_an_article(t):
         same(c.get("/api/items/" + bad).status, 404, bad)
 
 
+def test_lists_show_what_a_line_needs(t):
+    """U22: excerpt, author and picture stand in lists, whichever way they are made."""
+    html = "<h1>A &amp; B</h1><p>" + "words \u00e9 " * 400 + "</p><script>no()</script>"
+    pic = "https://example.com/p.png"
+    site, c, f = feed_of(t, [article(2, content_html=html, authors=[{"name": "Ann"}], image=pic),
+                             article(1, summary="short <b>one</b>", content_html=html), article(0)])
+    want = [("Ann", ("A & B " + "words \u00e9 " * 400)[:300], pic), ("", "short <b>one</b>", None), ("", "", None)]
+    for path, query in ((f"/api/feeds/{f}/items", {}), ("/api/items", {}), ("/api/items", {"order": "oldest"})):
+        got = [(i["author"], i["excerpt"], i["thumbnail"]) for i in pages(c, path, **query)]
+        same(got[::-1] if query else got, want, f"{path} {query}")
+    put(site, "/f", [article(2, summary="another")])
+    refetch(t.srv, site, "/f")
+    i = pages(c, "/api/items")[0]
+    same((i["author"], i["excerpt"], i["thumbnail"]), ("", "another", None), "as the article now is")
+    d = ok(c.get("/api/items/" + i["id"]))
+    same({k: d[k] for k in SUMMARY}, i, "and where it is shown whole")
+
+
 def test_5_1_5_2_5_3_filters(t):
     _, c, f = feed_of(t, [article(i) for i in range(130)])
     path = f"/api/feeds/{f}/items"
@@ -145,6 +163,32 @@ def test_4_5_6_1_6_2_6_3_states(t):
     same(c("PUT", f"/api/items/{i}/state", b"{").status, 400, "no JSON")
     same(put_state(c, hk.new_id(), is_read=True).status, 404, "no such article")
     same(ok(c.get("/api/items/" + i))["is_starred"], True, "seen there")
+
+def test_states_of_many(t):
+    """U25: what one marks at once, or takes back, is one call, which no limit of calls counts."""
+    _, c, f = feed_of(t, [article(i) for i in range(60)])
+    _, d, _ = feed_of(t, [article(i) for i in range(2)], "/other")
+    path = "/api/items/state"
+    mine = [i["id"] for i in pages(c, f"/api/feeds/{f}/items")]
+    other, none = pages(d, "/api/items")[0]["id"], hk.new_id()
+    a = ok(c("PUT", path, {"ids": mine[:51] + [other, none], "is_read": True}))
+    same(a, {"marked": 51, "absent": [other, none]}, "what was marked, and what is not theirs")
+    same(ok(c("PUT", path, {"ids": mine[50:52], "is_starred": True}))["marked"], 2, "stars")
+    got = {i["id"]: (i["is_read"], i["is_starred"]) for i in pages(c, "/api/items")}
+    same(got, {i: (n < 51, n in (50, 51)) for n, i in enumerate(mine)}, "what is not given stays")
+    ok(c("PUT", path, {"ids": mine, "is_read": False, "is_starred": False}))
+    same({(i["is_read"], i["is_starred"]) for i in pages(c, "/api/items")}, {(False, False)}, "taken back")
+    check(not any(i["is_read"] for i in pages(d, "/api/items")), "others have what they had")
+    for body, field in (({"ids": mine}, "is_read"), ({"is_read": True}, "ids"), ({"ids": [], "is_read": True}, "ids"),
+                        ({"ids": [none] * 1001, "is_read": True}, "ids"), ({"ids": [7], "is_read": True}, "ids/0"),
+                        ({"ids": mine, "is_read": 1}, "is_read"), ({"ids": mine, "is_starred": None}, "is_starred"),
+                        ({"ids": mine, "is_read": True, "x": 1}, "x")):
+        check("for all" not in wrong_field(c("PUT", path, body), field)["message"], "nothing means all", body)
+    same(ok(c("PUT", path, {"ids": [none] * 1000, "is_read": True}))["marked"], 0, "a thousand")
+    limited = t.server(**{**SETTINGS, "RATE_LIMIT_GENERAL": "10"})
+    p = person(limited)
+    for _ in range(30):
+        same(p("PUT", path, {"ids": [none], "is_read": True}).status, 200, "as often as one likes")
 
 
 def uid(t, item, column="i.uid"):

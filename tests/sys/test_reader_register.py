@@ -1,8 +1,8 @@
 """Adding feeds: POST /api/feeds, PATCH /api/feeds/{id} (seed 002, 2.1 to 2.8, 12.1, 12.2)."""
 import threading
 
-from feedsite import HTML, PNG, SETTINGS, Site, add, atom, feed, fetches, person, rss, wrong
-from hk import check, same
+from feedsite import HTML, PNG, SETTINGS, Site, add, atom, change, feed, fetches, person, rss, wrong
+from hk import check, same, until
 
 
 def test_2_1_a_feed_by_its_address(t):
@@ -17,6 +17,78 @@ def test_2_1_a_feed_by_its_address(t):
     same([f[0] for f in fetches(t.srv, s.url("/one.xml"))], ["updated"], "the fetch is kept")
     types = [e["eventType"] for e in t.srv.client().events()]
     same(types.count("feed.item.created"), 3, "an event for each article, at once")
+
+
+def test_already_subscribed_leads_there(t):
+    """U24: the error names the feed, by its own address, by a page, and when one is moved."""
+    s, c = Site(t), person(t.srv)
+    s.put("/twice.xml", rss(1, "Twice"))
+    s.put("/twice", b"<link rel=alternate type=application/rss+xml href=/twice.xml>", HTML)
+    s.put("/once.xml", rss(1, "Once"))
+    f, other = add(c, s.url("/twice.xml"))["id"], add(c, s.url("/once.xml"))["id"]
+    for path in ("/twice.xml", "/twice"):
+        same(wrong(c.post("/api/feeds", {"url": s.url(path)}), 409, "ALREADY_SUBSCRIBED")["feed_id"], f, path)
+    a = c("PATCH", f"/api/feeds/{other}", {"feed_url": s.url("/twice.xml")})
+    same(wrong(a, 409, "ALREADY_SUBSCRIBED")["feed_id"], f, "moved")
+    a = c.post("/api/feeds", {"url": "http://10.0.0.1/"})
+    check("feed_id" not in wrong(a, 422, "URL_REFUSED"), "no other error has one", a)
+
+
+def test_added_into_a_category(t):
+    """U24: a feed is added where it is to be; a category that is not one's own is refused before anything is asked."""
+    s, c, d = Site(t), person(t.srv), person(t.srv, "carla")
+    s.put("/in.xml", rss(1, "In"))
+    s.put("/out.xml", rss(1, "Out"))
+    mine, theirs = (x.post("/api/categories", {"title": "Here"}).want(201).json["id"] for x in (c, d))
+    for bad in (theirs, "x", 7):
+        j = wrong(c.post("/api/feeds", {"url": s.url("/in.xml"), "category_id": bad}), 400, "INVALID_FIELD")
+        same(j["fields"][0]["field"], "category_id", "the field")
+    same(len(s.at("/in.xml")), 0, "nothing was asked for")
+    for path, category in (("/in.xml", mine), ("/out.xml", None)):
+        f = c.post("/api/feeds", {"url": s.url(path), "category_id": category}).want(201).json["id"]
+        sub = [x for x in c.get("/api/subscriptions").json if x["feed_id"] == f][0]
+        same(sub["category_id"], category, path)
+
+
+def test_discover_adds_nothing(t):
+    """U24: what an address offers, to choose from."""
+    s, c = Site(t), person(t.srv, "dora")
+    s.put("/d", b'<link rel=alternate type=application/rss+xml href=/d.xml title="Posts">'
+          b"<link rel=alternate type=application/atom+xml href=/d.atom>", HTML)
+    s.put("/d.xml", rss(1, "D"))
+    s.put("/none", b"<p>nothing", HTML)
+    found = c.post("/api/feeds/discover", {"url": s.url("/d")}).want(200).json["feeds"]
+    same(sorted((f["url"], f["title"], f["type"]) for f in found),
+         [(s.url("/d.atom"), s.url("/d.atom"), "atom"), (s.url("/d.xml"), "Posts", "rss")], "what a page names")
+    same(c.post("/api/feeds/discover", {"url": s.url("/d.xml")}).want(200).json["feeds"],
+         [{"url": s.url("/d.xml"), "title": "D", "type": "rss"}], "a feed itself")
+    same(c.get("/api/subscriptions").json, [], "none is added")
+    wrong(c.post("/api/feeds/discover", {"url": s.url("/none")}), 422, "FEED_NOT_DETECTED")
+    wrong(c.post("/api/feeds/discover", {"url": "http://10.0.0.1/"}), 422, "URL_REFUSED")
+    for bad in ({}, {"url": 7}, {"url": " "}, {"url": s.url("/d"), "private": True}):
+        wrong(c.post("/api/feeds/discover", bad), 400, "INVALID_FIELD")
+
+
+def test_refresh(t):
+    """U21: one, or all, are fetched soon; what was fetched just now is not."""
+    srv = t.server(FETCH_INTERVAL="200ms")
+    s, c, d = Site(t), person(srv), person(srv, "emil")
+    for path in ("/r1", "/r2"):
+        s.put(path, rss(1, path))
+    one, two = (add(c, s.url(p))["id"] for p in ("/r1", "/r2"))
+    add(d, s.url("/r2"))
+    same(c.post("/api/feeds/refresh").want(202).json, {"due": 0}, "both were fetched just now")
+
+    def long_ago():
+        change(srv, "UPDATE feed SET last_fetch_at = 1, next_fetch_at = 9000000000000000")
+    long_ago()
+    same(c.post(f"/api/feeds/{one}/refresh").want(202).json, {"due": 1}, "one")
+    until(lambda: len(s.at("/r1")) == 2, "it is fetched")
+    long_ago()
+    same(d.post("/api/feeds/refresh").want(202).json, {"due": 1}, "all of one's own")
+    until(lambda: len(s.at("/r2")) == 2, "it is fetched")
+    same(len(s.at("/r1")), 2, "and no other")
+    wrong(d.post(f"/api/feeds/{one}/refresh"), 404, "NOT_FOUND")
 
 
 def test_2_2_a_page_names_its_feed(t):

@@ -8,6 +8,8 @@ from hk import check, same
 from readers import (SETTINGS, Site, add, article, execute, ok, one, pages, person, put, put_state,
                      refetch, wrong_field)
 
+COUNTS = ("feed_count", "item_count", "unread_count", "starred_count")
+
 
 def somebody(t):
     return person(t.srv, "p" + hk.new_id()[:8])
@@ -27,7 +29,8 @@ def sub_of(c, feed):
 def test_subscription_json(t):
     site, c, f, s = made(t)
     same(set(s), {"id", "user_id", "feed_id", "feed_title", "feed_url", "fetch_interval_minutes", "feed_status",
-                  "unread_count", "category_id", "created_at"}, "its members")
+                  "unread_count", "category_id", "created_at", "site_url", "last_fetch_at", "next_fetch_at",
+                  "why_next", "item_count", "starred_count"}, "its members")
     same((s["feed_id"], s["feed_title"], s["feed_url"], s["fetch_interval_minutes"], s["feed_status"], s["unread_count"]),
          (f, "The feed", site.url("/f"), 60, "active", 3), "its values")
     j = ok(c.get("/api/feeds/" + f))
@@ -40,6 +43,39 @@ def test_subscription_json(t):
     s = sub_of(c, f)
     same((s["feed_status"], s["error_message"]), ("error", "HTTP 500"), "while it backs off")
     same(ok(c.get("/api/feeds/" + f))["fetch_status"], "error", "the feed says so too")
+
+
+def test_counts_and_when_it_is_fetched(t):
+    """U20, U21: all, unread and starred by feed and category; last and next fetch, and why."""
+    site, c, f, s = made(t, 5)
+    home = {"version": "https://jsonfeed.org/version/1.1", "title": "G", "home_page_url": "https://example.com/home",
+            "items": [article(i) for i in range(10, 13)]}
+    site.put("/g", hk.dump(home), "application/feed+json")
+    g = add(c, site.url("/g"))["id"]
+    news, empty = (ok(c.post("/api/categories", {"title": x}), 201) for x in ("News", "Empty"))
+    same({k: news[k] for k in COUNTS}, dict.fromkeys(COUNTS, 0), "a new one is empty")
+    for sub in (s["id"], sub_of(c, g)["id"]):
+        ok(c("PATCH", f"/api/subscriptions/{sub}", {"category_id": news["id"]}))
+    mine, theirs = pages(c, f"/api/feeds/{f}/items"), pages(c, f"/api/feeds/{g}/items")
+    ok(put_state(c, mine[0]["id"], is_read=True, is_starred=True))
+    ok(put_state(c, mine[1]["id"], is_starred=True))
+    ok(put_state(c, theirs[0]["id"], is_read=True))
+    d = somebody(t)
+    add(d, site.url("/f"))
+    for who, feed, want in ((c, f, (5, 4, 2)), (c, g, (3, 2, 0)), (d, f, (5, 5, 0))):
+        s = sub_of(who, feed)
+        same((s["item_count"], s["unread_count"], s["starred_count"]), want, "of a feed")
+    same({x["title"]: tuple(x[k] for k in COUNTS) for x in ok(c.get("/api/categories"))},
+         {"News": (2, 8, 6, 2), "Empty": (0, 0, 0, 0)}, "of categories")
+    s, j = sub_of(c, g), ok(c.get("/api/feeds/" + g))
+    same(s["site_url"], "https://example.com/home", "site_url")
+    same((s["last_fetch_at"], s["next_fetch_at"]), (j["last_fetch_at"], j["next_fetch_at"]), "as the feed has it")
+    check(s["last_fetch_at"] < s["next_fetch_at"], "the next is later", s)
+    same(s["why_next"], ok(c.get(f"/api/feeds/{g}/fetches"))["fetches"][0]["why_next"], "why then")
+    url = site.url("/g")
+    execute(t.srv, f"UPDATE feed SET fetch_status = 'stopped', error_message = 'HTTP 410' WHERE feed_url = '{url}'")
+    s = sub_of(c, g)
+    same((s["feed_status"], s["error_message"], s["next_fetch_at"]), ("stopped", "HTTP 410", None), "stopped")
 
 
 def test_2_8_a_hundred(t):
@@ -135,7 +171,7 @@ def test_own_title_and_category(t):
     same(ok(c("PATCH", path, {}))["feed_title"], "Mine", "not given: as it was")
     same(ok(c("PATCH", path, {"title": None}))["feed_title"], "The feed", "the feed's again")
     cat = ok(c.post("/api/categories", {"title": " Tech "}), 201)
-    same((cat["title"], set(cat)), ("Tech", {"id", "title", "created_at", "updated_at"}), "a category")
+    same((cat["title"], set(cat)), ("Tech", {"id", "title", "created_at", "updated_at", *COUNTS}), "a category")
     same(c.post("/api/categories", {"title": "Tech"}).status, 409, "twice")
     for bad in ("", " ", 5, None, "x" * 201):
         wrong_field(c.post("/api/categories", {"title": bad}), "title")
@@ -224,6 +260,7 @@ def test_1_6_nobody_elses(t):
         ("PATCH", f"/api/feeds/{f}", {"feed_url": site.url("/x")}, 404),
         ("GET", f"/api/feeds/{f}/items", None, 404),
         ("POST", f"/api/feeds/{f}/read", {}, 404),
+        ("POST", f"/api/feeds/{f}/refresh", {}, 404),
         ("GET", f"/api/feeds/{f}/favicon", None, 404),
         ("GET", f"/api/feeds/{f}/fetches", None, 404),
         ("GET", f"/api/items?feed={f}", None, 404),
@@ -251,9 +288,12 @@ def test_1_6_nobody_elses(t):
     same(pages(d, "/api/items", filter="starred"), [], "their stars")
     same({x["feed_id"] for x in pages(d, "/api/items", search="article")}, {own[2]}, "their searches")
     same(ok(d.get("/api/categories")), [], "their categories")
+    same(ok(d("PUT", "/api/items/state", {"ids": [i], "is_read": True})), {"marked": 0, "absent": [i]}, "states")
+    same(ok(d.post("/api/feeds/refresh"), 202), {"due": 0}, "none of somebody else's")
     same(ok(d.post("/api/items/read", {})), {"marked": 2}, "theirs alone")
-    tested |= {("GET", "/api/subscriptions"), ("GET", "/api/items"), ("GET", "/api/categories"),
-               ("POST", "/api/categories"), ("POST", "/api/feeds")}
+    tested |= {("PUT", "/api/items/state"), ("GET", "/api/subscriptions"), ("GET", "/api/items"), ("GET", "/api/categories"),
+               ("POST", "/api/categories"), ("POST", "/api/feeds"), ("POST", "/api/feeds/discover"),
+               ("POST", "/api/feeds/refresh")}
     now = seen()
     same(now[:4], before[:4], "nothing of the first one's has changed")
     same(ok(d.get("/api/subscriptions"))[0]["fetch_interval_minutes"], own_before[0]["fetch_interval_minutes"], "nor theirs")

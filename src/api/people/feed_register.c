@@ -2,16 +2,45 @@
 #include "api/api.h"
 #include "api/apps/app.h"
 #include "api/io.h"
+#include "api/people/person.h"
+#include "feed/discover.h"
+#include "http/server/reply.h"
 #include "http/url.h"
+#include "reader/category.h"
 #include "reader/feeds.h"
 #include "reader/subscription.h"
 
 /* Adding a feed, and moving a subscription to another address. */
 
+/* feed comes first: it is r->ctx for app.c, all of it for us. */
 struct adding {
 	struct app_feed feed;
 	const struct json *private; /* NULL: it does not say */
+	struct uuid category;       /* all zero: the same */
 };
+
+static bool
+has_category(const struct adding *a)
+{
+	return !uuid_eq(a->category, (struct uuid){{0}});
+}
+
+/* On the commit thread: it goes where it is to be. */
+static int
+put_into_category(struct req *r, struct db *db, struct err *e)
+{
+	const struct adding *a = r->ctx;
+	struct subscription_patch p = {.set_category = true,
+	    .has_category = true,
+	    .category = a->category};
+	struct sync_feed f;
+
+	if (!has_category(a))
+		return OK;
+	TRY(sync_feed(APP_SYNC(r, db), a->feed.reg.feed, &f, e));
+	return subscription_patch(
+	    db, r->who.user, f.sub, &p, clock_now_us(), e);
+}
 
 /* On the commit thread: the feed is there. */
 static int
@@ -20,7 +49,22 @@ show_added(struct req *r, struct db *db, struct err *e)
 	const struct app_feed *a = r->ctx;
 
 	r->status = a->reg.instead ? 200 : 201;
+	TRY(put_into_category(r, db, e));
 	return feeds_show(db, r->who.user, a->reg.feed_uid, &r->out, e);
+}
+
+/* An error that leads to the feed that one has already. */
+static int
+not_added(struct req *r, const struct err *why, struct err *e)
+{
+	const struct app_feed *a = r->ctx;
+	struct http_error x = {.e = *why, .feed = &a->reg.feed_uid};
+
+	*e = *why;
+	if (!why->word || strcmp(why->word, "ALREADY_SUBSCRIBED") != 0)
+		return e->code;
+	r->status = person_error(&r->out, &x);
+	return OK;
 }
 
 /* Its address may be of a feed or of a page that names one. */
@@ -49,23 +93,47 @@ read_adding(struct req *r, const struct member *body, struct adding **ret,
 		    e, body->name, "must have 1 to %d bytes", URL_MAX);
 	reg->private = json_is(a->private, JSON_TRUE);
 	a->feed.finish = show_added;
+	a->feed.failed = not_added;
 	r->ctx = &a->feed;
 	*ret = a;
 	return OK;
 }
 
+static int
+go_on(struct req *r, struct err *e)
+{
+	return app_feed_add(r, r->ctx, e);
+}
+
+/* On a read thread, before anything is fetched: is it one of theirs? */
+static int
+look_at_category(struct req *r, struct db *db, struct err *e)
+{
+	const struct adding *a = r->ctx;
+	int64_t id;
+	int rc = category_find(db, r->who.user, a->category, &id, e);
+
+	return rc == ERR_ABSENT
+		   ? json_wrong(e, "/category_id", "is no category of yours")
+		   : rc;
+}
+
 int
 api_feeds_post(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    ADDRESS("url"), PRIVATE, {.name = NULL}};
+	static const struct member BODY[] = {ADDRESS("url"), PRIVATE,
+	    {"category_id", MEMBER_UUID, offsetof(struct adding, category)},
+	    {.name = NULL}};
 	struct adding *a;
 
 	TRY(read_adding(r, BODY, &a, e));
 	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");
-	return app_feed_add(r, &a->feed, e);
+	if (!has_category(a))
+		return app_feed_add(r, &a->feed, e);
+	api_then(r, go_on);
+	return api_read(r, look_at_category, e);
 }
 
 /* The feed that is to be another; on a read thread. */
@@ -78,12 +146,6 @@ find_instead(struct req *r, struct db *db, struct err *e)
 		return err_set(e, ERR_ABSENT, "there is no such feed");
 	return subscription_feed(
 	    db, r->who.user, a->reg.feed_uid, &a->reg.instead, e);
-}
-
-static int
-go_on(struct req *r, struct err *e)
-{
-	return app_feed_add(r, r->ctx, e);
 }
 
 /* On the commit thread. An admin marks what others read, too. */
@@ -117,4 +179,44 @@ api_feeds_patch(struct req *r, struct db *, struct err *e)
 		    e, "/feed_url", "must be the address of a feed or page");
 	api_then(r, go_on);
 	return api_read(r, find_instead, e);
+}
+
+/* What there is to choose from ------------------------------------------------- */
+
+static int
+show_found(struct req *r, struct db *db, struct err *e)
+{
+	const struct app_feed *a = r->ctx;
+	struct buf *b = &r->out;
+
+	(void)db, (void)e;
+	put_open(b, NULL, '{');
+	put_open(b, "feeds", '[');
+	for (size_t i = 0; i < a->reg.n_found; i++) {
+		const struct discover_feed *f = &a->reg.found[i];
+
+		put_open(b, NULL, '{');
+		put_text(b, "url", f->url);
+		put_text(b, "title", f->title.n > 0 ? f->title : f->url);
+		put_z(b, "type", discover_kind_name(f->kind));
+		put_close(b, '}');
+	}
+	put_close(b, ']');
+	put_close(b, '}');
+	return OK;
+}
+
+int
+api_feeds_discover(struct req *r, struct db *, struct err *e)
+{
+	static const struct member BODY[] = {ADDRESS("url"), {.name = NULL}};
+	struct adding *a;
+
+	TRY(read_adding(r, BODY, &a, e));
+	if (!a->feed.reg.url.p)
+		return json_wrong(
+		    e, "/url", "must be the address of a feed or page");
+	a->feed.reg.look = r->arena;
+	a->feed.finish = show_found;
+	return app_feed_add(r, &a->feed, e);
 }

@@ -56,6 +56,8 @@ person_error(struct buf *b, const struct http_error *x)
 		put_close(b, '}');
 		put_close(b, ']');
 	}
+	if (x->feed)
+		put_uuid(b, "feed_id", *x->feed);
 	put_close(b, '}');
 	return status;
 }

@@ -6,12 +6,14 @@
 static void
 test_shapes(void **)
 {
+	static const struct uuid NIL = {{0}};
 	static const struct {
 		enum err_code code;
 		const char *at, *word, *name;
 		int was, want;
 		bool hidden;
 		const char *text;
+		const struct uuid *feed;
 	} rows[] = {
 	    {ERR_INVALID, "/url", NULL, "INVALID_FIELD", 422, 400, false,
 		"{\"code\":\"INVALID_FIELD\",\"message\":\"bad\","
@@ -26,6 +28,12 @@ test_shapes(void **)
 		"{\"code\":\"INTERNAL\",\"message\":\"Something went wrong on "
 		"our side.\",\"category\":\"system\",\"action\":\"Try again; "
 		"if it goes on, tell the operator the request id.\"}"},
+	    {ERR_CONFLICT, "", "NOT_STOPPED", "CONFLICT", 409, 409, false,
+		"{\"code\":\"NOT_STOPPED\",\"message\":\"bad\","
+		"\"category\":\"feed\",\"action\":\"Nothing to do: this feed "
+		"is being fetched.\",\"feed_id\":"
+		"\"00000000-0000-0000-0000-000000000000\"}",
+		&NIL},
 	    {ERR_INVALID, "", "ODD", "INVALID_FIELD", 422, 422, false,
 		"{\"code\":\"ODD\",\"message\":\"bad\",\"category\":"
 		"\"validation\",\"action\":\"Correct the request.\"}"},
@@ -35,7 +43,8 @@ test_shapes(void **)
 		struct buf b = BUF(1024);
 		struct http_error x = {.status = rows[i].was,
 		    .name = rows[i].name,
-		    .hidden = rows[i].hidden};
+		    .hidden = rows[i].hidden,
+		    .feed = rows[i].feed};
 
 		(void)err_at(&x.e, rows[i].code, rows[i].at, "bad");
 		(void)err_word(&x.e, rows[i].word);

@@ -157,32 +157,71 @@ read_bool(const struct json *j, const char *at, bool *ret_set, bool *ret,
 	return OK;
 }
 
+struct state_body {
+	const struct json *is_read, *is_starred;
+	struct member_uuids ids; /* of many */
+	struct list_state to;
+};
+
+#define STATES                                                                 \
+	{"is_read", MEMBER_JSON, offsetof(struct state_body, is_read)},        \
+	{                                                                      \
+		"is_starred", MEMBER_JSON,                                     \
+		    offsetof(struct state_body, is_starred)                    \
+	}
+
+static int
+read_state(struct req *r, const struct member *table, struct state_body **ret,
+    struct err *e)
+{
+	static const struct json NONE = {.type = JSON_NULL};
+	static const struct state_body NULLS = {
+	    .is_read = &NONE, .is_starred = &NONE}; /* no booleans */
+	struct state_body *b = arena_alloc(r->arena, sizeof(*b));
+	struct list_state *s = &b->to;
+
+	r->ctx = *ret = b;
+	s->user = r->who.user;
+	s->user_uid = r->who.user_uid;
+	TRY(api_body_maybe(r, table, &NULLS, b, e));
+	TRY(read_bool(b->is_read, "/is_read", &s->set_read, &s->is_read, e));
+	return read_bool(
+	    b->is_starred, "/is_starred", &s->set_starred, &s->is_starred, e);
+}
+
 int
 api_items_state(struct req *r, struct db *db, struct err *e)
 {
-	struct body {
-		const struct json *is_read, *is_starred;
-	} body = {NULL, NULL};
-	static const struct json NONE = {.type = JSON_NULL};
-	static const struct body NULLS = {&NONE, &NONE}; /* no booleans */
-	static const struct member BODY[] = {
-	    {"is_read", MEMBER_JSON, offsetof(struct body, is_read)},
-	    {"is_starred", MEMBER_JSON, offsetof(struct body, is_starred)},
-	    {.name = NULL},
-	};
-	struct list_state *s;
+	static const struct member BODY[] = {STATES, {.name = NULL}};
+	struct state_body *b = r->ctx;
+	struct uuid uid;
 
 	if (db)
-		return list_state(db, r->ctx, clock_now_us(), &r->out, e);
-	r->ctx = s = arena_alloc(r->arena, sizeof(*s));
-	s->user = r->who.user;
-	s->user_uid = r->who.user_uid;
-	TRY(reader_id(r, "article", &s->uid, e));
-	TRY(api_body_maybe(r, BODY, &NULLS, &body, e));
-	TRY(read_bool(body.is_read, "/is_read", &s->set_read, &s->is_read, e));
-	TRY(read_bool(body.is_starred, "/is_starred", &s->set_starred,
-	    &s->is_starred, e));
+		return list_state(db, &b->to, clock_now_us(), &r->out, e);
+	TRY(reader_id(r, "article", &uid, e));
+	TRY(read_state(r, BODY, &b, e));
+	b->to.uid = uid;
 	return api_write(r, api_items_state, e);
+}
+
+int
+api_items_states(struct req *r, struct db *db, struct err *e)
+{
+	static const struct member BODY[] = {
+	    STATES,
+	    {"ids", MEMBER_UUIDS, offsetof(struct state_body, ids), 1,
+		READER_STATES_MAX, .must = true, .about = "of articles"},
+	    {.name = NULL},
+	};
+	struct state_body *b = r->ctx;
+
+	if (db)
+		return list_states(
+		    db, &b->to, b->ids.v, b->ids.n, clock_now_us(), &r->out, e);
+	TRY(read_state(r, BODY, &b, e));
+	if (!b->to.set_read && !b->to.set_starred)
+		return json_wrong(e, "/is_read", "or is_starred must be given");
+	return api_write(r, api_items_states, e);
 }
 
 /* All read ------------------------------------------------------------------------ */

@@ -52,6 +52,27 @@ api_feeds_fetches(struct req *r, struct db *db, struct err *e)
 	return feeds_fetches(db, r->who.user, uid, before, &r->out, e);
 }
 
+/* All, or the one that the path names. */
+int
+api_feeds_refresh(struct req *r, struct db *db, struct err *e)
+{
+	struct uuid uid;
+	int64_t feed = 0;
+	int n;
+
+	if (r->params[0].n > 0) {
+		TRY(reader_id(r, "feed", &uid, e));
+		TRY(subscription_feed(db, r->who.user, uid, &feed, e));
+	}
+	n = TRY(sync_fetch_soon(APP_SYNC(r, db), feed, clock_now_us(), e));
+	app_due(r);
+	r->status = 202;
+	put_open(&r->out, NULL, '{');
+	put_int(&r->out, "due", n);
+	put_close(&r->out, '}');
+	return OK;
+}
+
 /* Subscriptions --------------------------------------------------------------------- */
 
 static int

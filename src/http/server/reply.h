@@ -22,6 +22,7 @@ struct http_error {
 	bool hidden;          /* our own fault: e.text says no more than that */
 	const char *trace_id; /* of the request */
 	struct err e;         /* what a stranger may read */
+	const struct uuid *feed; /* that is in the way, or NULL */
 };
 
 /* The shape above. */

@@ -93,7 +93,8 @@ struct registration {
 	/* Only look which feeds are there, and add none: `found` is made in
 	 * it. NULL: add it. */
 	struct arena *look;
-	/* The answer: err.code OK, and which feed it is, or what was found. */
+	/* The answer: err.code OK, and which feed it is, or what was found.
+	 * ALREADY_SUBSCRIBED tells which feed, too. */
 	struct err err;
 	int64_t feed;
 	struct uuid feed_uid;

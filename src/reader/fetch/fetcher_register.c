@@ -63,13 +63,9 @@ answer_reg(struct reg *g, const struct err *why)
 		log_uuid(&l, "feed_id", g->uid);
 	}
 	log_end(&l);
-	if (why) {
-		r->err = *why;
-	} else {
-		r->err = (struct err){.code = OK};
-		r->feed = g->feed;
-		r->feed_uid = g->uid;
-	}
+	r->err = why ? *why : (struct err){.code = OK};
+	r->feed = g->feed;
+	r->feed_uid = g->uid;
 	g->r = NULL;
 	(void)atomic_fetch_sub(&g->f->n_regs, 1);
 	r->done(r);
@@ -119,6 +115,8 @@ store_fn(struct db *db, void *ctx, struct err *e)
 	g->stored = false;
 	if (!g->known)
 		TRY(add_feed(db, g, now, &id, &uid, e));
+	g->feed = id;
+	g->uid = uid;
 	if (!g->instead)
 		TRY(subscription_add(db, g->user, id,
 		    g->f->o.conf->reader_feeds_max, now, NULL, e));
@@ -130,8 +128,6 @@ store_fn(struct db *db, void *ctx, struct err *e)
 		if (rc != ERR_CONFLICT) /* the answer tells */
 			TRY(rc);
 	}
-	g->feed = id;
-	g->uid = uid;
 	return OK;
 }
 
