@@ -17,5 +17,6 @@
 #define TASK_SECRET_MAX   128
 #define TASK_ABOUT_MAX    500
 #define TASK_HISTORY_MAX  500 /* deliveries that a list shows */
+#define TASK_IDLE_STEP    500 /* callbacks that one look ends */
 #define TASK_SUBMIT_RUNS  3   /* when others make the same callback first */
 #define TASK_REPORT_RUNS  8   /* when others report on the same task */

@@ -1,7 +1,12 @@
 #include "task/target.h"
 
+#include "base/log/log.h"
+#include "contract/limits.h"
+#include "deliver/engine/control.h"
 #include "sql.h"
 #include "task/limits.h"
+
+#define NAME "task callback"
 
 int
 target_callback_find(
@@ -35,7 +40,7 @@ target_callback_json(struct arena *a, struct str url, struct str secret)
 	struct buf b CLEANUP(buf_done) = BUF(32 * KIB);
 
 	put_open(&b, NULL, '{');
-	put_z(&b, "name", "task callback");
+	put_z(&b, "name", NAME);
 	put_z(&b, "preset", "task");
 	put_raw(&b, "types", STR("[\"invoice.*\"]"));
 	put_text(&b, "url", url);
@@ -67,4 +72,90 @@ targets_find(struct db *db, const struct task *t, int64_t *ret, size_t *ret_n,
 	TRY(target_callback_find(db, t->owner, t->callback_url, &ret[0], e));
 	*ret_n = ret[0] > 0;
 	return OK;
+}
+
+/* The end of a callback ----------------------------------------------------------- */
+
+struct ending {
+	struct sub_change change;
+	int64_t owner, cut_us;
+	char id[UUID_LEN + 1];
+	char url[SUB_URL_MAX * 4]; /* characters */
+};
+
+static void
+ending_done(struct append_job *job)
+{
+	const struct sub_change *c = job->ctx;
+	struct ending *g = c->arg;
+
+	/* In use again, or another node was faster. */
+	if (job->err.code < 0 && job->err.code != ERR_CONFLICT)
+		log_err(
+		    LOG_WARN, "a callback that nobody needs stays", &job->err);
+	free(g);
+}
+
+static int
+still_idle(struct db *db, struct sub_change *c, struct err *e)
+{
+	const struct ending *g = c->arg;
+
+	if (TRY((int)sql_task_callback_del(db, e, .owner = g->owner,
+		.url = c->url, .sub = c->id, .cut = g->cut_us)) > 0)
+		return OK;
+	return err_set(e, ERR_CONFLICT, "the callback is in use");
+}
+
+static void
+end_callback(struct append *append,
+    const struct sql_task_callback_idle_row *row, int64_t cut_us)
+{
+	struct ending *g = mem_get(sizeof(*g));
+	struct sub_change *c = &g->change;
+	int64_t now = clock_now_us();
+	struct err e = {0};
+
+	g->owner = row->owner;
+	g->cut_us = cut_us;
+	(void)snprintf(g->url, sizeof(g->url), "%.*s", STR_ARG(row->url));
+	uuid_format(uuid_of(row->uid), g->id);
+	*c = (struct sub_change){
+	    .kind = SUB_FINISH,
+	    .id = row->sub,
+	    .url = str_of(g->url),
+	    .now_us = now,
+	    .fill = still_idle,
+	    .job = {.ctx = c, .done = ending_done},
+	    .arg = g, /* ending_done() frees it */
+	    .audit =
+		{
+		    .category = AUDIT_SUBSCRIPTION_DELETED,
+		    .at_us = now,
+		    .target_type = STR("subscription"),
+		    .object_id = str_of(g->id),
+		    .object_name = STR(NAME),
+		    .webhook_id = str_of(g->id),
+		    .url = str_of(g->url),
+		},
+	};
+	if (control_post(append, c, &e) < 0) {
+		c->job.err = e;
+		ending_done(&c->job);
+	}
+}
+
+int
+target_end_idle(
+    struct append *append, struct db *db, int64_t cut_us, struct err *e)
+{
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct sql_task_callback_idle_row row;
+	int n = 0;
+
+	TRY(sql_task_callback_idle(
+	    db, &rows, e, .cut = cut_us, .most = TASK_IDLE_STEP));
+	for (; TRY(sql_task_callback_idle_next(rows, &row, e)) > 0; n++)
+		end_callback(append, &row, cut_us);
+	return n;
 }
