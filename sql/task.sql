@@ -80,6 +80,16 @@ DELETE FROM task_callback WHERE owner = :owner AND url = :url
    AND NOT EXISTS (SELECT 1 FROM task_event e WHERE e.sub = :sub AND e.state = 0)
    AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = :sub AND d.state = 0);
 
+-- name: task_subs
+-- args: owner int
+-- rows: sub int
+-- Callbacks and configurations of a key.
+SELECT id FROM subscription WHERE managed_by = 'task' AND owner = :owner AND until_seq IS NULL;
+
+-- name: task_sub_put
+-- args: sub int, conf text, now int
+UPDATE subscription SET conf = :conf, changed_at = :now, version = version + 1 WHERE id = :sub;
+
 -- name: task_config_subs
 -- args: owner int, event int, most int
 -- rows: sub int

@@ -2,11 +2,13 @@
 
 #include "base/log/log.h"
 #include "contract/limits.h"
+#include "contract/sub.h"
 #include "deliver/engine/control.h"
 #include "sql.h"
 #include "task/limits.h"
 
-#define NAME "task callback"
+#define NAME   "task callback"
+#define PRESET "task"
 
 int
 target_callback_find(
@@ -41,7 +43,7 @@ target_callback_json(struct arena *a, struct str url, struct str secret)
 
 	put_open(&b, NULL, '{');
 	put_z(&b, "name", NAME);
-	put_z(&b, "preset", "task");
+	put_z(&b, "preset", PRESET);
 	put_raw(&b, "types", STR("[\"invoice.*\"]"));
 	put_text(&b, "url", url);
 	put_text(&b, "secret", secret);
@@ -158,4 +160,61 @@ target_end_idle(
 	for (; TRY(sql_task_callback_idle_next(rows, &row, e)) > 0; n++)
 		end_callback(append, &row, cut_us);
 	return n;
+}
+
+/* Another secret ------------------------------------------------------------------- */
+
+static int
+resecret(
+    struct db *db, const struct target_secret *t, int64_t sub, struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(8 * SUB_STORED_MAX);
+	struct sub_conf *s CLEANUP(sub_freep) = NULL;
+	struct sql_subs_page_row row;
+	struct sub_seal by;
+	struct str conf;
+
+	if (TRY(sql_subs_one_one(db, a, &row, e, .id = sub)) == 0)
+		return OK;
+	by = sub_seal_by(t->ring, a, uuid_of(row.uid));
+	TRY(sub_load(row.conf, t->presets, &by, &s, e));
+	if (s->n_secrets == 0 || !str_eq(s->secrets[0].text, t->was))
+		return OK; /* it has its own */
+	s->secrets[0].text = arena_dup(s->arena, t->is);
+	TRY(sub_store(s, &by, a, &conf, e));
+	TRY((int)sql_task_sub_put(
+	    db, e, .sub = sub, .conf = conf, .now = t->now_us));
+	return OK;
+}
+
+int
+target_resecret(struct db *db, const struct target_secret *t, struct err *e)
+{
+	struct buf ids CLEANUP(buf_done) = BUF(TASK_SUBS_MAX * sizeof(int64_t));
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int64_t id;
+
+	TRY(sql_task_subs(db, &rows, e, .owner = t->owner));
+	while (TRY(rows_next(rows, e)) > 0) {
+		id = rows_int(rows, 0);
+		buf_add(&ids, (struct str){(const char *)&id, sizeof(id)});
+	}
+	rows_close(rows);
+	rows = NULL;
+	if (ids.failed)
+		return err_set(e, ERR_CONFLICT,
+		    "too many callback URLs are in use: wait for tasks to end");
+	for (size_t i = 0; i < ids.n; i += sizeof(id)) {
+		memcpy(&id, ids.p + i, sizeof(id));
+		TRY(resecret(db, t, id, e));
+	}
+	return OK;
+}
+
+/* They are all read anew: one entry for any number of them. */
+void
+target_entry(struct entry *ret)
+{
+	control_entry(ret, "preset");
+	ret->key = STR(PRESET);
 }

@@ -5,7 +5,8 @@
  * Both are subscriptions with preset `task`, `managedBy` "task" and the key as
  * owner; they get what an event names them for (deliver/engine/letter.h) and nothing
  * else. That of a callback URL is made when a key first uses the URL and signs
- * with the key's own secret; configurations are those of config.h.
+ * with the key's own secret; configurations are those of config.h, which sign
+ * with the key's secret unless they were given one.
  *
  * THE END OF A CALLBACK. Its tasks are done for a while (task.callback.keep),
  * nothing is under way and no dead letter waits: then its subscription ends, so
@@ -13,13 +14,19 @@
  * read, and a task that names the URL again makes another. One that somebody
  * switched off stays, and stays off.
  *
- * INVARIANT. A task that is not done and names a URL has a callback.
+ * INVARIANTS
+ *   1. A task that is not done and names a URL has a callback.
+ *   2. A subscription that signs with its key's secret has the newest one:
+ *      replacing it and target_resecret() are one transaction.
  */
 #pragma once
 
 #include "task/task.h"
 
 struct append;
+struct entry;
+struct keyring;
+struct presets;
 
 /* The subscription of (key, URL); 0: none yet. */
 int target_callback_find(struct db *db, int64_t owner, struct str url,
@@ -40,3 +47,15 @@ int targets_find(struct db *db, const struct task *t, int64_t *ret,
  * connection. */
 int target_end_idle(struct append *append, struct db *db, int64_t cut_us,
     struct err *e) MUST_CHECK;
+
+/* The key's secret was replaced: so is it in all that sign with it. */
+struct target_secret {
+	struct keyring *ring;
+	const struct presets *presets;
+	int64_t owner, now_us;
+	struct str was, is;
+};
+/* In the transaction that replaces it, which has target_entry() for the log. */
+int target_resecret(
+    struct db *db, const struct target_secret *t, struct err *e) MUST_CHECK;
+void target_entry(struct entry *ret);

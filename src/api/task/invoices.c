@@ -55,6 +55,7 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 
 	TRY(target_callback_add(
 	    db, s->task.owner, s->task.callback_url, c->uid, e));
+	TRY(tasks_secret_same(op, db, e));
 	TRY(sub_op_seal(db, c, e));
 	return add_task(db, op->r, e);
 }
@@ -105,7 +106,7 @@ submit_answer(struct req *r, struct err *e)
 	struct sub_op *op = r->ctx;
 	struct submit *s = op->more;
 
-	/* The callback was made or ended meanwhile. */
+	/* The callback was made or ended, or its secret replaced, meanwhile. */
 	if (r->rc == ERR_CONFLICT && ++s->runs < TASK_SUBMIT_RUNS) {
 		r->then = api_said;
 		return api_check(r, check_callback, e);
