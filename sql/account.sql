@@ -137,6 +137,10 @@ UPDATE api_key SET revoked_at = coalesce(revoked_at, :now) WHERE public_id = :pu
 UPDATE api_key SET last_used_at = :now
  WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :now);
 
+-- name: key_secret_set
+-- args: public_id bytes, webhook_secret text
+UPDATE api_key SET webhook_secret = :webhook_secret WHERE public_id = :public_id;
+
 -- name: key_secret
 -- args: public_id bytes
 -- rows: webhook_secret text?

@@ -57,6 +57,39 @@ SELECT s.id FROM task_callback c JOIN subscription s ON s.uid = c.uid
 -- args: owner int, url text, uid bytes
 INSERT INTO task_callback (owner, url, uid) VALUES (:owner, :url, :uid);
 
+-- name: task_callback_idle
+-- args: cut int, most int
+-- rows: owner int, url text, sub int, uid bytes
+-- Those that nobody needs: each task was done before the cut, nothing is under
+-- way and no dead letter waits. One that was switched off stays so.
+SELECT c.owner, c.url, s.id, s.uid FROM task_callback c JOIN subscription s ON s.uid = c.uid
+ WHERE s.until_seq IS NULL AND s.enabled = 1
+   AND NOT EXISTS (SELECT 1 FROM task t WHERE t.owner = c.owner AND t.callback_url = c.url AND t.completed_at IS NULL)
+   AND NOT EXISTS (SELECT 1 FROM task t WHERE t.owner = c.owner AND t.callback_url = c.url AND t.completed_at >= :cut)
+   AND NOT EXISTS (SELECT 1 FROM task_event e WHERE e.sub = s.id AND e.state = 0)
+   AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = s.id AND d.state = 0)
+ LIMIT :most;
+
+-- name: task_callback_del
+-- args: owner int, url text, sub int, cut int
+-- If it is still so.
+DELETE FROM task_callback WHERE owner = :owner AND url = :url
+   AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = :sub AND s.uid = task_callback.uid AND s.enabled = 1)
+   AND NOT EXISTS (SELECT 1 FROM task t WHERE t.owner = :owner AND t.callback_url = :url AND t.completed_at IS NULL)
+   AND NOT EXISTS (SELECT 1 FROM task t WHERE t.owner = :owner AND t.callback_url = :url AND t.completed_at >= :cut)
+   AND NOT EXISTS (SELECT 1 FROM task_event e WHERE e.sub = :sub AND e.state = 0)
+   AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = :sub AND d.state = 0);
+
+-- name: task_subs
+-- args: owner int
+-- rows: sub int
+-- Callbacks and configurations of a key.
+SELECT id FROM subscription WHERE managed_by = 'task' AND owner = :owner AND until_seq IS NULL;
+
+-- name: task_sub_put
+-- args: sub int, conf text, now int
+UPDATE subscription SET conf = :conf, changed_at = :now, version = version + 1 WHERE id = :sub;
+
 -- name: task_config_subs
 -- args: owner int, event int, most int
 -- rows: sub int

@@ -391,6 +391,68 @@ test_secret(void **state)
 	    ERR_ABSENT);
 }
 
+/* Given when it is made, or later; what can't sign is refused. */
+static void
+test_secret_given(void **state)
+{
+	struct world *w = *state;
+	struct key k = {.name = STR("given"),
+	    .scopes = SCOPE_SUBMIT,
+	    .created_by = STR("local"),
+	    .webhook_secret = STR("shared with the receiver")};
+	struct key_made made;
+	struct str got = STR_EMPTY;
+	static const struct {
+		const char *text;
+		enum err_code code;
+	} rows[] = {
+	    {"s", OK},
+	    {"secret-123", OK},
+	    {"", ERR_INVALID},
+	    {"a\nb", ERR_INVALID},
+	    {"\xff", ERR_INVALID},
+	    {"whsec_AA", ERR_INVALID},
+	    {"whpk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", ERR_INVALID},
+	};
+	char longest[KEY_SECRET_MAX + 2];
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		assert_int_equal(key_secret_check(str_of(rows[i].text), &w->e),
+		    rows[i].code);
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(
+	    key_secret_check((struct str){longest, KEY_SECRET_MAX}, &w->e), OK);
+	assert_int_equal(
+	    key_secret_check((struct str){longest, KEY_SECRET_MAX + 1}, &w->e),
+	    ERR_INVALID);
+	assert_string_equal(w->e.at, "/webhookSecret");
+
+	assert_int_equal(
+	    keys_create(w->db, w->ring, &k, NOW, w->arena, &made, &w->e), OK);
+	assert_string_equal(made.secret, "shared with the receiver");
+	assert_int_equal(keys_secret(w->db, w->ring, k.public_id, STR("d"),
+			     w->arena, &got, &w->e),
+	    OK);
+	assert_str(got, "shared with the receiver");
+	for (int i = 0; i < 2; i++) {
+		k.webhook_secret = i ? (struct str){longest, KEY_SECRET_MAX}
+				     : (struct str){.p = NULL};
+		assert_int_equal(keys_secret_set(w->db, w->ring, &k, STR("ann"),
+				     NOW, made.secret, &w->e),
+		    OK);
+		assert_int_equal(
+		    strlen(made.secret), i ? KEY_SECRET_MAX : 6 + 44);
+		assert_int_equal(keys_secret(w->db, w->ring, k.public_id,
+				     STR("d"), w->arena, &got, &w->e),
+		    OK);
+		assert_true(str_eq(got, str_of(made.secret)));
+	}
+	k.public_id = uuid_v4();
+	assert_int_equal(keys_secret_set(w->db, w->ring, &k, STR("ann"), NOW,
+			     made.secret, &w->e),
+	    ERR_ABSENT);
+}
+
 /* A key from before there were secrets. */
 static void
 test_secret_default(void **state)
@@ -567,6 +629,7 @@ main(void)
 	    cmocka_unit_test(test_key_check),
 	    WITH_STORE(test_keys),
 	    WITH_STORE(test_secret),
+	    WITH_STORE(test_secret_given),
 	    WITH_STORE(test_secret_default),
 	    WITH_STORE(test_audited),
 	    cmocka_unit_test(test_json),

@@ -17,6 +17,25 @@ has_control(struct str s)
 }
 
 int
+key_secret_check(struct str secret, struct err *e)
+{
+	struct signer *s = NULL;
+	bool good;
+
+	if (secret.n < 1 || secret.n > KEY_SECRET_MAX || has_control(secret) ||
+	    str_utf8_bad(secret) < secret.n)
+		return err_at(e, ERR_INVALID, "/webhookSecret",
+		    "webhookSecret must be 1 to %d bytes of text; leave it out and one is made",
+		    KEY_SECRET_MAX);
+	TRY(signer_new(secret, SECRET_EITHER, "/webhookSecret", &s, e));
+	good = signer_can_sign(s);
+	signer_free(s);
+	return good ? OK
+		    : err_at(e, ERR_INVALID, "/webhookSecret",
+			  "webhookSecret is a public key, which can't sign");
+}
+
+int
 key_check(const struct key *k, int64_t now_us, struct err *e)
 {
 	if (k->name.n < 1 || k->name.n > KEY_NAME_MAX || has_control(k->name) ||
@@ -36,7 +55,8 @@ key_check(const struct key *k, int64_t now_us, struct err *e)
 	if (k->expires_us && k->expires_us <= now_us)
 		return err_at(e, ERR_INVALID, "/expiresAt",
 		    "expiresAt must lie in the future");
-	return OK;
+	return k->webhook_secret.p ? key_secret_check(k->webhook_secret, e)
+				   : OK;
 }
 
 static int
@@ -104,6 +124,21 @@ audit(struct db *db, enum audit_category what, struct uuid id, struct str name,
 	return audit_put(db, &row, e);
 }
 
+/* The one that is given, or of 32 random bytes. */
+static int
+make_secret(struct keyring *ring, const struct key *k, struct arena *a,
+    char ret[KEY_SECRET_MAX + 1], struct str *ret_sealed, struct err *e)
+{
+	if (k->webhook_secret.p)
+		(void)snprintf(ret, KEY_SECRET_MAX + 1, "%.*s",
+		    STR_ARG(k->webhook_secret));
+	else
+		sign_make_secret(SIGN_HMAC_SHA256, ret);
+	return keyring_seal(ring, a,
+	    keyring_where(a, SECRET_COLUMN, k->public_id), str_of(ret),
+	    ret_sealed, e);
+}
+
 int
 keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
     struct arena *a, struct key_made *ret, struct err *e)
@@ -113,13 +148,11 @@ keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
 	struct str sealed;
 
 	token_make(&ret->token);
-	sign_make_secret(SIGN_HMAC_SHA256, ret->secret);
 	k->public_id = uuid_v7(now_us);
 	k->created_us = now_us;
 	k->shown = arena_dup(a, str_of(ret->token.shown));
 	put_uuids(&tenants, NULL, k->tenants, k->n_tenants);
-	TRY(keyring_seal(ring, a, keyring_where(a, SECRET_COLUMN, k->public_id),
-	    str_of(ret->secret), &sealed, e));
+	TRY(make_secret(ring, k, a, ret->secret, &sealed, e));
 	TRY((int)sql_key_add(db, e, .public_id = uuid_str(&k->public_id),
 	    .name = k->name, .hash = DIGEST_STR(ret->token.hash),
 	    .shown = k->shown, .scopes = scopes_text(a, k->scopes),
@@ -146,6 +179,22 @@ keys_secret(struct db *db, struct keyring *ring, struct uuid id,
 					  keyring_where(a, SECRET_COLUMN, id),
 					  row.webhook_secret, ret, e)
 				    : OK;
+}
+
+int
+keys_secret_set(struct db *db, struct keyring *ring, const struct key *k,
+    struct str by, int64_t now_us, char ret[KEY_SECRET_MAX + 1], struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(16 * KIB);
+	struct str sealed;
+
+	TRY(make_secret(ring, k, a, ret, &sealed, e));
+	if (TRY((int)sql_key_secret_set(db, e,
+		.public_id = uuid_str(&k->public_id),
+		.webhook_secret = sealed)) == 0)
+		return no_key(e);
+	return audit(
+	    db, AUDIT_SECRET_ROTATED, k->public_id, k->name, by, now_us, e);
 }
 
 int

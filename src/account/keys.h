@@ -9,12 +9,18 @@
  * A key outlives the account that made it: removing a person who set up a
  * service must not stop the service. `createdBy` tells which keys to revoke.
  *
+ * Beside the token a key has a secret that signs webhooks towards its owner,
+ * given or made, stored sealed. It can be replaced (keys_secret_set()); whoever
+ * signs with it is told by the caller (task/target.h).
+ *
  * INVARIANTS
- *   1. The token is in no row, no log and no answer but the first.
+ *   1. The token is in no row, no log and no answer but the first; the secret is
+ *      in the answer that made or replaced it alone.
  *   2. n_tenants is 0 exactly when tenants is NULL: not limited.
  */
 #pragma once
 
+#include "account/limits.h"
 #include "account/scopes.h"
 #include "seal/sign.h"
 #include "seal/token.h"
@@ -29,7 +35,8 @@ struct key {
 	unsigned scopes;
 	const struct uuid *tenants;
 	size_t n_tenants;
-	int64_t rate_per_second; /* 0: as key.rate.limit says */
+	struct str webhook_secret; /* to be; .p NULL: one is made */
+	int64_t rate_per_second;   /* 0: as key.rate.limit says */
 	int64_t created_us;
 	int64_t last_used_us, expires_us, revoked_us; /* 0: never */
 };
@@ -37,16 +44,19 @@ struct key {
 /* What a user asks for: ERR_INVALID with the pointer of what is wrong. */
 int key_check(const struct key *k, int64_t now_us, struct err *e) MUST_CHECK;
 
+/* ERR_INVALID at /webhookSecret: it can't sign. */
+int key_secret_check(struct str secret, struct err *e) MUST_CHECK;
+
 /* What is shown once, when a key is made. */
 struct key_made {
 	struct token token;
 	/* Signs webhooks towards the key's owner; stored sealed. */
-	char secret[SECRET_TEXT_LEN];
+	char secret[KEY_SECRET_MAX + 1];
 };
 
 /*
- * Takes name, scopes, tenants, rate, end and created_by from *k, fills in the
- * rest but for the row's id. The token in *ret is the only copy there is.
+ * Takes name, scopes, tenants, rate, end, secret and created_by from *k, fills
+ * in the rest but for the row's id. The token in *ret is the only copy there is.
  * Audited, so inside a transaction; revoking too.
  */
 int keys_create(struct db *db, struct keyring *ring, struct key *k,
@@ -58,6 +68,10 @@ int keys_create(struct db *db, struct keyring *ring, struct key *k,
  */
 int keys_secret(struct db *db, struct keyring *ring, struct uuid id,
     struct str absent, struct arena *a, struct str *ret,
+    struct err *e) MUST_CHECK;
+/* Another one, at once: k->webhook_secret. Audited, inside a transaction. */
+int keys_secret_set(struct db *db, struct keyring *ring, const struct key *k,
+    struct str by, int64_t now_us, char ret[KEY_SECRET_MAX + 1],
     struct err *e) MUST_CHECK;
 /* The id that is shown, of a row's; ERR_ABSENT when there is none. */
 int keys_public(

@@ -9,7 +9,8 @@
 #define ACCOUNT_NAME_MAX 63
 #define KEY_NAME_MAX     63
 #define KEY_TENANTS_MAX                                                        \
-	MATCH_TENANTS_MAX /* copied into each request of such a key */
+	MATCH_TENANTS_MAX       /* copied into each request of such a key */
+#define KEY_SECRET_MAX      128 /* bytes of one that is given */
 #define KEY_RATE_MAX        10000000 /* a second: past what a node takes */
 /* Who calls: kept per http thread, asked again after this. */
 #define AUTH_CACHE_MAX      256

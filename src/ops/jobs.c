@@ -15,14 +15,18 @@
 #include "reader/reterm.h"
 #include "sql.h"
 #include "store/limits.h"
+#include "task/limits.h"
+#include "task/target.h"
 #include "task/task.h"
 
 #define CHECKPOINT_MS 250
 #define BUSY_MS       20       /* while much is written */
 #define ARTICLES_MS   86400000 /* a day; sooner when little is kept */
 #define ARTICLES_PART 100
+#define TASKS_MS      60000
+#define TASKS_SOON_MS 1000 /* there is more, or little is kept */
 
-enum { PIECES, AUDIT, ENDED, RESULTS, SESSIONS, ARTICLES, WORDS, LOGS, KINDS };
+enum { PIECES, AUDIT, ENDED, TASKS, SESSIONS, ARTICLES, WORDS, LOGS, KINDS };
 
 struct jobs {
 	struct jobs_opts o;
@@ -215,10 +219,25 @@ results_step(struct db *db, void *ctx, struct err *e)
 }
 
 static void
+end_callbacks(struct jobs *j)
+{
+	int64_t keep_us = j->o.callbacks_keep_us;
+	struct err e = {0};
+	int n =
+	    target_end_idle(j->o.append, j->db, clock_now_us() - keep_us, &e);
+
+	if (n < 0)
+		log_err(LOG_WARN, "callbacks that nobody needs stay", &e);
+	else if (n == TASK_IDLE_STEP || keep_us < TASKS_MS * US_PER_MS)
+		j->at_ms[TASKS] = clock_mono_ms() + TASKS_SOON_MS;
+}
+
+static void
 drop_results(struct jobs *j)
 {
 	post_chore(j, results_step, stepped, "old results of tasks stay",
 	    clock_now_us());
+	end_callbacks(j);
 }
 
 static int
@@ -330,7 +349,7 @@ static const struct {
     [PIECES] = {60000, drop_pieces},
     [AUDIT] = {AUDIT_JOB_MS, drop_audit},
     [ENDED] = {ENDED_JOB_MS, drop_ended},
-    [RESULTS] = {60000, drop_results},
+    [TASKS] = {TASKS_MS, drop_results},
     [SESSIONS] = {60000, drop_sessions},
     [ARTICLES] = {ARTICLES_MS, drop_articles},
     [WORDS] = {60000, cut_words_anew},

@@ -8,6 +8,7 @@
  * Both: looks for audit rows, deliveries, results of tasks and, once a day,
  * articles past their time, for what ended subscriptions left behind (ended.h),
  * and for sessions past their end (account/session.h), and has them removed;
+ * ends callbacks of tasks that nobody needs (task/target.h);
  * looks whether there is something to tell (alerts.h), and begins the log's
  * next file. Nodes tell each other what people took (account/rates.h).
  *
@@ -30,7 +31,8 @@ struct jobs_opts {
 	struct store *store;
 	struct append *append; /* rows go in steps of its thread */
 	int64_t audit_keep_us;
-	int64_t articles_keep_us; /* reader/clean.h; 0: for ever */
+	int64_t articles_keep_us;  /* reader/clean.h; 0: for ever */
+	int64_t callbacks_keep_us; /* task/target.h */
 	struct tidy *tidy;
 	struct alerts *alerts;   /* NULL: nobody looks */
 	struct log_folder *logs; /* base/log/log_folder.h; NULL: none */

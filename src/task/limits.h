@@ -17,5 +17,9 @@
 #define TASK_SECRET_MAX   128
 #define TASK_ABOUT_MAX    500
 #define TASK_HISTORY_MAX  500 /* deliveries that a list shows */
-#define TASK_SUBMIT_RUNS  3   /* when others make the same callback first */
-#define TASK_REPORT_RUNS  8   /* when others report on the same task */
+#define TASK_IDLE_STEP    500 /* callbacks that one look ends */
+/* Callbacks of a key when its secret is replaced: each some 50 us of the commit
+ * thread. */
+#define TASK_SUBS_MAX     20000
+#define TASK_SUBMIT_RUNS  3 /* when others make the same callback first */
+#define TASK_REPORT_RUNS  8 /* when others report on the same task */

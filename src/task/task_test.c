@@ -416,6 +416,108 @@ expire(struct db *db, void *arg, struct err *e)
 	return task_expire(db, *now, &removed, e);
 }
 
+/* Callbacks that nobody needs ------------------------------------------------------- */
+
+static int
+add_callback(struct db *db, void *arg, struct err *e)
+{
+	const struct task *t = arg;
+	struct sql_sub_insert_row row;
+	struct uuid uid = uuid_v4();
+
+	assert_int_equal(
+	    sql_sub_insert_one(db, &row, e, .uid = uuid_str(&uid),
+		.name = STR("s"), .url = t->callback_url, .preset = STR("task"),
+		.conf = STR("{}"), .enabled = 1, .managed_by = STR("task"),
+		.owner = &t->owner, .tenants = {.p = NULL}, .now = NOW),
+	    1);
+	assert_int_equal(
+	    target_callback_add(db, t->owner, t->callback_url, uid, e), OK);
+	return task_add(db, t, NOW, e);
+}
+
+/* Whether the callback of the task is idle; the same before it is ended. */
+static bool
+idle(struct db *db, const struct task *t, int64_t cut)
+{
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int64_t sub = 0;
+	bool found;
+	struct err e;
+
+	assert_int_equal(
+	    target_callback_find(db, t->owner, t->callback_url, &sub, &e), OK);
+	assert_int_equal(
+	    sql_task_callback_idle(db, &rows, &e, .cut = cut, .most = 10), OK);
+	found = rows_next(rows, &e) > 0;
+	rows_close(rows);
+	rows = NULL;
+	if (!found) /* the statement that ends it says the same */
+		assert_int_equal(
+		    sql_task_callback_del(db, &e, .owner = t->owner,
+			.url = t->callback_url, .sub = sub, .cut = cut),
+		    0);
+	return found;
+}
+
+static int
+let_rest(struct db *db, void *arg, struct err *e)
+{
+	struct task *t = arg;
+	struct task_change ch = {.status = TASK_PROCESSING};
+	struct flush_settled v = {.seq = 5, .how = SETTLED_OK};
+	int64_t sub = 0;
+
+	assert_int_equal(task_get(db, t->uid, arena, t, e), OK);
+	assert_int_equal(
+	    target_callback_find(db, t->owner, t->callback_url, &sub, e), OK);
+	assert_false(idle(db, t, NOW + 10)); /* the task is not done */
+	step(db, t, &ch, NOW + 1);
+	assert_false(idle(db, t, NOW + 10));
+	ch.status = TASK_COMPLETED;
+	step(db, t, &ch, NOW + 2);
+	assert_false(idle(db, t, NOW + 2)); /* not long enough */
+	assert_true(idle(db, t, NOW + 3));
+	assert_int_equal(history_add(db, t, 5, &sub, 1, NOW, e), OK);
+	assert_false(idle(db, t, NOW + 3)); /* under way */
+	v.sub = (uint32_t)sub;
+	assert_int_equal(history_settled(db, &v, 1, e), OK);
+	assert_true(idle(db, t, NOW + 3));
+	assert_int_equal(sql_sub_switch(db, e, .id = sub, .enabled = 0,
+			     .why = STR("x"), .now = NOW),
+	    1);
+	assert_false(idle(db, t, NOW + 3)); /* switched off: it stays so */
+	assert_int_equal(sql_sub_switch(db, e, .id = sub, .enabled = 1,
+			     .why = STR(""), .now = NOW),
+	    1);
+	assert_int_equal(
+	    sql_task_callback_del(db, e, .owner = t->owner,
+		.url = t->callback_url, .sub = sub + 1, .cut = NOW + 3),
+	    0); /* another's by now */
+	assert_int_equal(
+	    sql_task_callback_del(db, e, .owner = t->owner,
+		.url = t->callback_url, .sub = sub, .cut = NOW + 3),
+	    1);
+	return OK;
+}
+
+static void
+callbacks(enum store_engine engine)
+{
+	struct fixture f;
+	struct task t = task(TASK_QUEUED);
+	struct db *db;
+	struct err e;
+
+	t.callback_url = STR("https://a.example/cb");
+	fixture_open(&f, engine, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	assert_int_equal(db_tx(db, add_callback, &t, &e), OK);
+	assert_int_equal(db_tx(db, let_rest, &t, &e), OK);
+	db_close(db);
+	fixture_close(&f);
+}
+
 static void
 store(enum store_engine engine)
 {
@@ -465,6 +567,7 @@ static void
 test_sqlite(void **)
 {
 	store(STORE_SQLITE);
+	callbacks(STORE_SQLITE);
 }
 
 static void
@@ -473,6 +576,7 @@ test_postgres(void **)
 	if (!fixture_postgres())
 		skip();
 	store(STORE_POSTGRES);
+	callbacks(STORE_POSTGRES);
 }
 
 int

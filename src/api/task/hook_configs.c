@@ -54,6 +54,8 @@ put_row(struct db *db, struct sub_change *c, struct err *e)
 
 	if (c->kind == SUB_FINISH)
 		return config_del(db, conf, e);
+	if (c->kind == SUB_MAKE && !conf->own_secret)
+		TRY(tasks_secret_same(op, db, e));
 	TRY(c->kind == SUB_MAKE ? config_add(db, conf, c->now_us, e)
 				: config_set(db, conf, c->now_us, e));
 	return sub_op_seal(db, c, e);

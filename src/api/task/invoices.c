@@ -33,7 +33,16 @@ add_task(struct db *db, void *ctx, struct err *e)
 	const struct req *r = ctx;
 	const struct sub_op *op = r->ctx;
 	const struct submit *s = op->more;
+	int64_t sub = 0;
 
+	/* The callback that was there may have ended meanwhile. */
+	if (s->task.callback_url.p && !s->make) {
+		TRY(target_callback_find(
+		    db, s->task.owner, s->task.callback_url, &sub, e));
+		if (sub == 0)
+			return err_set(
+			    e, ERR_CONFLICT, "the callback has just ended");
+	}
 	return task_add(db, &s->task, s->task.created_us, e);
 }
 
@@ -46,6 +55,7 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 
 	TRY(target_callback_add(
 	    db, s->task.owner, s->task.callback_url, c->uid, e));
+	TRY(tasks_secret_same(op, db, e));
 	TRY(sub_op_seal(db, c, e));
 	return add_task(db, op->r, e);
 }
@@ -96,8 +106,8 @@ submit_answer(struct req *r, struct err *e)
 	struct sub_op *op = r->ctx;
 	struct submit *s = op->more;
 
-	/* Somebody else made the callback meanwhile: then it is there. */
-	if (r->rc == ERR_CONFLICT && s->make && ++s->runs < TASK_SUBMIT_RUNS) {
+	/* The callback was made or ended, or its secret replaced, meanwhile. */
+	if (r->rc == ERR_CONFLICT && ++s->runs < TASK_SUBMIT_RUNS) {
 		r->then = api_said;
 		return api_check(r, check_callback, e);
 	}

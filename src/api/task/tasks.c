@@ -54,8 +54,20 @@ tasks_key_secret(struct req *r, struct db *db, struct str *ret, struct err *e)
 	    str_of(api->conf->webhook_default_secret), r->arena, ret, e));
 	if (ret->n == 0)
 		return err_set(e, ERR_CONFLICT,
-		    "this API key was made without a webhook secret: make another, or set webhook.default.secret");
+		    "this API key was made without a webhook secret: rotate it, or set webhook.default.secret");
 	return OK;
+}
+
+int
+tasks_secret_same(struct sub_op *op, struct db *db, struct err *e)
+{
+	struct str secret;
+
+	TRY(tasks_key_secret(op->r, db, &secret, e));
+	if (str_eq(secret, op->seen.conf->secrets[0].text))
+		return OK;
+	return err_set(e, ERR_CONFLICT,
+	    "the key's webhook secret was replaced meanwhile: try again");
 }
 
 /* sub_rules: the guard's word on the URL. */

@@ -33,3 +33,7 @@ struct sub_conf;
 struct sub_op;
 int tasks_sub_read(struct sub_op *op, struct str json,
     const struct sub_conf *old, const char *at_url, struct err *e) MUST_CHECK;
+/* On the commit thread: a subscription that is made with the key's secret still
+ * has it. ERR_CONFLICT: it was replaced. */
+int tasks_secret_same(
+    struct sub_op *op, struct db *db, struct err *e) MUST_CHECK;

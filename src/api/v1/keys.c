@@ -5,6 +5,10 @@
 #include "api/io.h"
 #include "api/v1/account.h"
 #include "base/conf/conf.h"
+#include "contract/preset.h"
+#include "deliver/engine/preset_store.h"
+#include "event/append.h"
+#include "task/target.h"
 
 static int
 read_scopes(const struct json *j, struct key *k, struct err *e)
@@ -44,6 +48,8 @@ static const struct member BODY[] = {
     {"ratePerSecond", MEMBER_INT, BODY_AT(key.rate_per_second), 1,
 	KEY_RATE_MAX},
     {"expiresAt", MEMBER_TIME, BODY_AT(key.expires_us)},
+    {"webhookSecret", MEMBER_STRING, BODY_AT(key.webhook_secret), 1,
+	KEY_SECRET_MAX, .about = "absent: one is made"},
     {.name = NULL},
 };
 
@@ -160,6 +166,87 @@ api_keys_delete(struct req *r, struct db *db, struct err *e)
 		    "nobody revokes a key with scopes that he has not got");
 	TRY(keys_revoke(db, k.public_id, api_actor(r), clock_now_us(), e));
 	return api_gone(r);
+}
+
+/* Another webhook secret ------------------------------------------------------
+ *
+ *   http ─▶ read: the key, may he ─▶ commit: it, and all that sign with it, in
+ *   one transaction ─▶ http
+ */
+
+struct rotation {
+	struct key key;
+	char secret[KEY_SECRET_MAX + 1];
+	struct entry entry;
+	struct append_job job;
+};
+
+static int
+rotate_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct req *r = ctx;
+	const struct api *api = r->app;
+	struct rotation *op = r->ctx;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct target_secret t = {.ring = api->keyring,
+	    .owner = op->key.id,
+	    .now_us = clock_now_us()};
+
+	TRY(presets_open(db, api->conf, &presets, e));
+	t.presets = presets;
+	TRY(keys_secret(db, api->keyring, op->key.public_id,
+	    str_of(api->conf->webhook_default_secret), r->arena, &t.was, e));
+	TRY(keys_secret_set(
+	    db, api->keyring, &op->key, api_actor(r), t.now_us, op->secret, e));
+	t.is = str_of(op->secret);
+	return target_resecret(db, &t, e);
+}
+
+static int
+rotated(struct req *r, struct err *)
+{
+	const struct rotation *op = r->ctx;
+	struct buf *b = api_object(r);
+
+	put_uuid(b, "id", op->key.public_id);
+	put_z(b, "webhookSecret", op->secret);
+	put_close(b, '}');
+	return OK;
+}
+
+static int
+rotate(struct req *r, struct err *e)
+{
+	struct rotation *op = r->ctx;
+
+	target_entry(&op->entry);
+	op->job =
+	    (struct append_job){.fn = rotate_fn, .entries = &op->entry, .n = 1};
+	api_then(r, rotated);
+	return api_append(r, &op->job, e);
+}
+
+int
+api_keys_rotate(struct req *r, struct db *db, struct err *e)
+{
+	static const struct member ROTATE[] = {
+	    {"webhookSecret", MEMBER_STRING, 0, 1, KEY_SECRET_MAX,
+		.about = "absent: one is made"},
+	    {.name = NULL},
+	};
+	struct rotation *op = arena_alloc(r->arena, sizeof(*op));
+	struct str given = {.p = NULL};
+
+	TRY(api_body_maybe(r, ROTATE, NULL, &given, e));
+	TRY(get_key(r, db, &op->key, e));
+	if (!scopes_within(op->key.scopes, r->who.scopes))
+		return err_set(e, ERR_DENIED,
+		    "nobody changes a key with scopes that he has not got");
+	if (given.p)
+		TRY(key_secret_check(given, e));
+	op->key.webhook_secret = given;
+	r->ctx = op;
+	return api_next(r, rotate);
 }
 
 /* The row id behind a cursor, which is the id of the last key shown. */

@@ -69,11 +69,14 @@ read_key(struct cli *c, int64_t now_us, struct key *k, struct err *e)
 	const char *scopes = args_text(&c->args, "scopes");
 	const char *tenants = args_text(&c->args, "tenants");
 	const char *expires = args_text(&c->args, "expires");
+	const char *secret = args_text(&c->args, "webhook-secret");
 
 	if (!name && c->args.n_operands > 0)
 		name = c->args.operands[0];
 	k->name = str_of(name);
 	k->created_by = STR("local");
+	if (secret)
+		k->webhook_secret = str_of(secret);
 	k->rate_per_second = args_int(&c->args, "rate", 0);
 	TRY(read_scopes(scopes ? str_of(scopes) : STR("publish"), k, e));
 	if (tenants)
@@ -156,8 +159,10 @@ verb_key_create(struct cli *c, struct err *e)
 	}
 	(void)fprintf(c->out, "%.*s\n", STR_ARG(json_text(j, "key")));
 	(void)fprintf(c->err,
-	    "key %.*s has the id %.*s; the key itself is shown this once\n",
-	    STR_ARG(k.name), STR_ARG(json_text(j, "id")));
+	    "key %.*s has the id %.*s; the key itself is shown this once\n"
+	    "its webhooks are signed with %.*s, which is shown this once too\n",
+	    STR_ARG(k.name), STR_ARG(json_text(j, "id")),
+	    STR_ARG(json_text(j, "webhookSecret")));
 	return OK;
 }
 

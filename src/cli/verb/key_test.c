@@ -12,6 +12,7 @@ static const struct opt OPTS[] = {
     {"tenants", OPT_TEXT, "", .help = ""},
     {"rate", OPT_INT, "", .help = "", .least = 1, .most = KEY_RATE_MAX},
     {"expires", OPT_TEXT, "", .help = ""},
+    {"webhook-secret", OPT_TEXT, "", .help = ""},
     {"role", OPT_TEXT, "", .help = ""},
     {"generate", OPT_FLAG, "", .help = ""},
     {"json", OPT_FLAG, "", .help = ""},
@@ -89,6 +90,13 @@ test_keys(void **)
 	    EXIT_OK);
 	assert_int_equal(strlen(w.out), TOKEN_LEN + 1);
 	assert_true(token_formed((struct str){w.out, TOKEN_LEN}));
+	assert_non_null(strstr(w.err, "signed with whsec_"));
+	assert_int_equal(
+	    run("key|create|given|--webhook-secret|shared-4711"), EXIT_OK);
+	assert_int_equal(strlen(w.out), TOKEN_LEN + 1);
+	assert_non_null(strstr(w.err, "signed with shared-4711,"));
+	assert_int_equal(
+	    run("key|create|bad|--webhook-secret|whsec_AA"), EXIT_FAILED);
 	assert_int_equal(run("key|create|--name|two|--tenants|"
 			     "11111111-1111-4111-8111-111111111111|--json"),
 	    EXIT_OK);

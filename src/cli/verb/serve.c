@@ -306,7 +306,8 @@ start_threads(struct serve *s, struct err *e)
 	    .look = look_access,
 	    .arg = s,
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
-	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
+	    .articles_keep_us = c->reader_retention_ms * US_PER_MS,
+	    .callbacks_keep_us = c->task_callback_keep_ms * US_PER_MS};
 	const struct pool_opts pools[] = {
 	    {"read", (int)c->read_threads, READ_QUEUE_MAX, api_reader_enter,
 		api_reader_leave, s->api.store},
