@@ -133,6 +133,52 @@ client_cancel(struct client *c, struct client_send *s)
 	end_as(x, CLIENT_CANCELLED, "cancelled");
 }
 
+/* ---- looking ---- */
+
+static void
+looked(struct resolve_ask *q, const struct resolved *r, const char *)
+{
+	struct client_look *l = LINK_OF(q, struct client_look, ask);
+	struct err e;
+	int rc = OK;
+
+	list_remove(&l->client->looks, &l->in_list);
+	for (size_t i = 0; rc == OK && r && i < r->n; i++)
+		rc = client_judge(l->client, l->use, &l->at, &r->v[i].sa, &e);
+	l->done(l, rc < 0 ? &e : NULL);
+}
+
+void
+client_look(struct client *c, struct client_look *l)
+{
+	struct err e;
+	int rc = url_parse(l->url, &l->at, &e);
+
+	if (rc == OK)
+		rc = guard_target(c->o.guard, l->use, &l->at, &e);
+	if (rc < 0 || l->at.literal || (l->proxy && c->o.proxy_resolves)) {
+		l->done(l, rc < 0 ? &e : NULL);
+		return;
+	}
+	l->client = c;
+	l->ask.done = looked;
+	list_add(&c->looks, &l->in_list);
+	resolve_ask(c->resolve, l->at.host, c->o.dns_timeout_ms, &l->ask);
+}
+
+static void
+drop_looks(struct client *c)
+{
+	struct client_look *l;
+	struct err e;
+
+	(void)err_set(&e, ERR_AWAY, "the server is stopping");
+	while ((l = list_take(&c->looks, struct client_look, in_list))) {
+		resolve_drop(c->resolve, &l->ask);
+		l->done(l, &e);
+	}
+}
+
 /* ---- the loop ---- */
 
 static int
@@ -378,6 +424,7 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 	c->curl_due_us = -1;
 	list_init(&c->active);
 	list_init(&c->ended);
+	list_init(&c->looks);
 	rc = open_loop(c, e);
 	if (rc == OK)
 		rc = open_multi(c, e);
@@ -396,6 +443,7 @@ client_free(struct client *c)
 		return;
 	list_each (struct client_xfer, x, &c->active, link)
 		client_cancel(c, x->send);
+	drop_looks(c);
 	(void)tell_ended(c);
 	assert(client_running(c) == 0);
 	(void)curl_multi_cleanup(c->multi);

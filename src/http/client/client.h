@@ -26,6 +26,9 @@
  * second look-up; with proxy_resolves it is asked for the name, and then only
  * the host lists and the addresses that stand in a URL are judged here.
  *
+ * LOOKING. client_look() judges a URL as far as the resolver knows its name,
+ * and calls nobody: for who saves one. A send judges it again.
+ *
  * WHY EPOLL. Told to epoll, a turn costs what it has to do, however many
  * receivers hang. Measured by tests/bench/client.c, in CPU time a request
  * over kept connections: 20 us either way with 16 or 64 in flight; beside 500
@@ -50,6 +53,7 @@
 #pragma once
 
 #include "http/client/guard.h"
+#include "http/client/resolve.h"
 #include "http/method.h"
 #include "loop/mailbox.h"
 
@@ -141,6 +145,24 @@ void client_cancel(struct client *c, struct client_send *s);
 int client_wait(struct client *c, int timeout_ms);
 void client_wake(struct client *c);
 size_t client_running(const struct client *c); /* started and not done */
+
+struct client_look {
+	struct str url;
+	enum guard_use use;
+	const char *proxy; /* that the sends will go through; NULL: none */
+	/* NULL: it may be called; or nobody can tell, since the name has no
+	 * address now, or none that came within the time-out. ERR_AWAY: the
+	 * client ends. */
+	void (*done)(struct client_look *l, const struct err *e);
+
+	/* the client's own */
+	struct client *client;
+	struct url at;
+	struct resolve_ask ask;
+	struct link in_list;
+};
+/* The look is the client's until done(), which may run before this returns. */
+void client_look(struct client *c, struct client_look *l);
 
 /*
  * The value of Retry-After: seconds, or an HTTP date, which is compared with

@@ -40,6 +40,21 @@ url_to(struct trial *t, const char *host)
 	trial_init(t, POST, url);
 }
 
+struct glance {
+	struct client_look look;
+	int done;
+	struct err err;
+};
+
+static void
+glanced(struct client_look *l, const struct err *e)
+{
+	struct glance *g = LINK_OF(l, struct glance, look);
+
+	g->done++;
+	g->err = e ? *e : (struct err){.code = OK};
+}
+
 /* ---- tests ---- */
 
 static void
@@ -101,9 +116,51 @@ test_names(void **)
 		assert_null(strstr(t.error, "8.8"));
 		if (t.got.result == CLIENT_ANSWERED)
 			assert_has(t.body, "\r\nHost: hook.example:");
+		/* The same when it is saved, but for a name without address. */
+		struct glance g = {
+		    .look = {
+			.url = str_of(url), .use = T[i].use, .done = glanced}};
+		client_look(c, &g.look);
+		assert_int_equal(g.done, 1);
+		assert_int_equal(g.err.code,
+		    T[i].result == CLIENT_REFUSED ? ERR_DENIED : OK);
+		assert_has(g.err.text, g.err.code == OK ? "" : T[i].error);
 		assert_int_equal(atomic_load(&dns.asked), 1);
 		client_free(c);
 	}
+}
+
+/* Nobody waits for a look for longer than the time-out, and none is lost. */
+static void
+test_looks(void **)
+{
+	struct client *c = test_client(guard);
+	struct glance g[4] = {
+	    {.look.url = STR("https://slow.example/x")},
+	    {.look.url = STR("https://10.0.0.1/x")},
+	    {.look.url = STR("https://127.0.0.1/x")},
+	    {.look.url = STR("https://never.example/x")},
+	};
+	int64_t began = clock_mono_ms();
+
+	atomic_store(&dns.answer, NULL);
+	for (size_t i = 0; i < COUNT_OF(g); i++) {
+		g[i].look.done = glanced;
+		if (i < 3)
+			client_look(c, &g[i].look);
+	}
+	assert_int_equal(g[1].err.code, ERR_DENIED);
+	assert_int_equal(g[2].done, 1);
+	assert_int_equal(g[2].err.code, OK);
+	while (!g[0].done)
+		(void)client_wait(c, 50);
+	assert_int_equal(g[0].err.code, OK);
+	assert_true(clock_mono_ms() - began >= 990);
+	client_look(c, &g[3].look);
+	assert_int_equal(g[3].done, 0);
+	client_free(c);
+	assert_int_equal(g[3].done, 1);
+	assert_int_equal(g[3].err.code, ERR_AWAY);
 }
 
 /* The name turns to a private address between two attempts, and the second is
@@ -222,6 +279,7 @@ main(void)
 	    cmocka_unit_test(test_dns_silent),
 	    cmocka_unit_test(test_many_names),
 	    cmocka_unit_test(test_hosts_file),
+	    cmocka_unit_test(test_looks),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

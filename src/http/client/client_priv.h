@@ -60,7 +60,12 @@ struct client {
 	int64_t curl_due_us; /* -1: no timer */
 	CURLSH *sessions;    /* of TLS, for all handles */
 	struct list active, ended;
+	struct list looks; /* struct client_look: asking the resolver */
 };
+
+/* guard_connect() of what a name leads to; the log has the address. */
+int client_judge(const struct client *c, enum guard_use use,
+    const struct url *u, const struct sockaddr *sa, struct err *e) MUST_CHECK;
 
 struct client_xfer *xfer_new(struct client *c, struct client_send *s);
 void xfer_free(struct client_xfer *x);

@@ -61,32 +61,39 @@ take_body(char *p, size_t size, size_t n, void *arg)
  * What a name leads to is this network's own business: whoever named it is told
  * that it may not be called, and the log has the address.
  */
-static int
-xfer_judge(
-    const struct client_xfer *x, const struct sockaddr *sa, struct err *e)
+int
+client_judge(const struct client *c, enum guard_use use, const struct url *u,
+    const struct sockaddr *sa, struct err *e)
 {
-	const struct guard *g = x->client->o.guard;
+	const struct guard *g = c->o.guard;
 	struct log_line l;
 	struct err why;
-	int rc = guard_connect(g, x->send->use, x->url.https, sa, &why);
+	int rc = guard_connect(g, use, u->https, sa, &why);
 
 	if (rc == OK)
 		return OK;
-	if (x->url.literal) {
+	if (u->literal) {
 		*e = why;
 		return rc;
 	}
 	log_begin(&l, LOG_WARN, "a host may not be called");
-	log_str(&l, "host", str_of(x->url.host));
+	log_str(&l, "host", str_of(u->host));
 	log_str(&l, "error", str_of(why.text));
 	log_end(&l);
-	if (guard_addr(g, x->send->use, sa, &why) < 0)
+	if (guard_addr(g, use, sa, &why) < 0)
 		return err_set(e, ERR_DENIED,
 		    "the host %s leads to an address that is not public; %s can allow it",
-		    x->url.host, guard_setting(x->send->use));
+		    u->host, guard_setting(use));
 	return err_set(e, ERR_DENIED,
 	    "a webhook must use https (webhook.url.allow.http is off, and %s is not in webhook.url.allow.private)",
-	    x->url.host);
+	    u->host);
+}
+
+static int
+xfer_judge(
+    const struct client_xfer *x, const struct sockaddr *sa, struct err *e)
+{
+	return client_judge(x->client, x->send->use, &x->url, sa, e);
 }
 
 /* The last line of defence: what is about to be connected, whoever parsed or
