@@ -26,6 +26,7 @@ struct alerts;
 struct append;
 struct append_job;
 struct auth;
+struct caller;
 struct checker;
 struct conf;
 struct deliver;
@@ -54,6 +55,7 @@ struct api {
 	struct pool *hooks;      /* one thread: sources.h */
 	struct auth *auth;
 	struct oidc *oidc;        /* NULL: no login provider is set */
+	struct caller *caller;    /* NULL in some tests */
 	struct limiter *limiter;  /* keys, by the second */
 	struct limiter *people;   /* by the minute; */
 	struct limiter *networks; /* those of nobody we know */

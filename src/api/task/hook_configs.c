@@ -45,6 +45,12 @@ commit(struct req *r, struct err *e)
 	return sub_op_post(r->ctx, e);
 }
 
+static int
+look(struct req *r, struct err *e)
+{
+	return sub_op_look(r->ctx, commit, e);
+}
+
 /* Its own row, in the transaction of the subscription's. */
 static int
 put_row(struct db *db, struct sub_change *c, struct err *e)
@@ -74,7 +80,7 @@ change(
 	sub_op_fill(op, kind, category);
 	op->change.managed_by = STR("task");
 	op->change.fill = put_row;
-	return api_next(op->r, commit);
+	return api_next(op->r, look);
 }
 
 int

@@ -82,6 +82,12 @@ make_callback(struct sub_op *op, struct db *db, struct err *e)
 
 static int submit_commit(struct req *r, struct err *e);
 
+static int
+submit_look(struct req *r, struct err *e)
+{
+	return sub_op_look(r->ctx, submit_commit, e);
+}
+
 /* On the check thread, perhaps more than once. */
 static int
 check_callback(struct req *r, struct db *db, struct err *e)
@@ -91,13 +97,14 @@ check_callback(struct req *r, struct db *db, struct err *e)
 	int64_t sub = 0;
 
 	s->make = false;
+	op->names.n = 0;
 	if (s->task.callback_url.p) {
 		TRY(target_callback_find(
 		    db, r->who.id, s->task.callback_url, &sub, e));
 		if (sub == 0)
 			TRY(make_callback(op, db, e));
 	}
-	return api_next(r, submit_commit);
+	return api_next(r, submit_look);
 }
 
 static int

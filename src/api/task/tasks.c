@@ -115,6 +115,7 @@ tasks_sub_read(struct sub_op *op, struct str json, const struct sub_conf *old,
 		(void)snprintf(e->at, sizeof(e->at), "%s", at_url);
 	if (rc < 0 || !fresh)
 		return rc;
+	sub_op_names(op, fresh, old, at_url);
 	if (old)
 		op->seen.kind = wish_kind_of(old);
 	sub_seen_done(&op->seen);

@@ -11,6 +11,8 @@
  * the http thread.
  *
  *   http ──check──▶ check ──wake──▶ http ──control_post──▶ commit ──wake──▶ http
+ *                                    │▲
+ *                                  caller: what the names of new URLs lead to
  *
  * WHO SEES WHAT. A key that is limited to tenants sees and makes only
  * subscriptions whose tenants are within its own; presets, which are for all,
@@ -24,6 +26,7 @@
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/wish.h"
+#include "http/client/caller.h"
 
 struct api;
 struct jq;
@@ -70,6 +73,17 @@ void sub_seen_done(struct sub_seen *s);
 void sub_seen_show(
     const struct api *api, const struct sub_seen *s, bool once, struct buf *b);
 
+/* URLs that a change brings: what their names lead to is asked before it is
+ * written. */
+#define SUB_NAMES_MAX 3
+struct sub_names {
+	struct call call;
+	struct client_look looks[SUB_NAMES_MAX];
+	const char *at[SUB_NAMES_MAX]; /* the members that have them */
+	size_t n, left;                /* … to be told of */
+	struct err err;
+};
+
 /* One request's change, in its arena; freed with the request. */
 struct sub_op {
 	struct req *r;
@@ -77,11 +91,12 @@ struct sub_op {
 	struct sub_seen seen; /* as it is; then as it will be */
 	struct sub_change change;
 	struct ask_test ask; /* for what is no test its head */
-	bool skip;           /* enable: from now */
-	bool same;           /* it is as it should be: nothing to write */
-	bool once;           /* the answer shows the secret */
-	bool switches;       /* on or off alone: also one that a task has */
-	int status;          /* of the answer: */
+	struct sub_names names;
+	bool skip;     /* enable: from now */
+	bool same;     /* it is as it should be: nothing to write */
+	bool once;     /* the answer shows the secret */
+	bool switches; /* on or off alone: also one that a task has */
+	int status;    /* of the answer: */
 	/* not of 204; NULL: sub_seen_show() */
 	void (*show)(const struct sub_op *op, struct buf *b);
 	void *more; /* of whoever began it */
@@ -94,6 +109,14 @@ int sub_op_new(struct req *r, struct db *db, struct sub_op **ret,
 int sub_op_read(struct sub_op *op, struct str json, const struct sub_conf *old,
     const struct sub_managed *managed, struct sub_conf **ret,
     struct err *e) MUST_CHECK;
+/* Notes the names of those of its URLs that `old` (or NULL) does not have;
+ * at_url is the member that has its own. */
+void sub_op_names(struct sub_op *op, const struct sub_conf *s,
+    const struct sub_conf *old, const char *at_url);
+/* On the http thread: `next`, unless a name is known to lead where nobody may
+ * go (ERR_INVALID). The calling thread does not wait. */
+int sub_op_look(struct sub_op *op, int (*next)(struct req *r, struct err *e),
+    struct err *e) MUST_CHECK;
 /* Fills `seen` and refuses what is not to be changed here. */
 int sub_op_find(struct sub_op *op, struct db *db, struct err *e) MUST_CHECK;
 /* The change, its row and its audit, from `seen`. */
@@ -105,3 +128,5 @@ int sub_op_seal(struct db *db, struct sub_change *c, struct err *e) MUST_CHECK;
 int sub_op_post(struct sub_op *op, struct err *e) MUST_CHECK;
 /* After the check: it is posted, and answered with the subscription. */
 int sub_op_commit(struct req *r, struct err *e);
+/* The same, once its names are looked up. */
+int sub_op_save(struct req *r, struct err *e);

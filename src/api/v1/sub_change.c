@@ -90,11 +90,13 @@ sub_op_read(struct sub_op *op, struct str json, const struct sub_conf *old,
 
 	TRY(sub_read(json, old, &rules, &s, e));
 	rc = limit_tenants(op->r, s, e);
-	if (rc == OK)
-		*ret = s;
-	else
+	if (rc < 0) {
 		sub_free(s);
-	return rc;
+		return rc;
+	}
+	sub_op_names(op, s, old, "/url");
+	*ret = s;
+	return OK;
 }
 
 int
@@ -109,7 +111,7 @@ api_subs_post(struct req *r, struct db *db, struct err *e)
 	op->once = true;
 	op->status = 201;
 	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
-	return api_next(r, sub_op_commit);
+	return api_next(r, sub_op_save);
 }
 
 /* A version that was named must be the one that is changed. */
@@ -166,7 +168,7 @@ api_subs_patch(struct req *r, struct db *db, struct err *e)
 		op->seen.why = STR_EMPTY;
 	op->seen.enabled = fresh->enabled;
 	sub_op_fill(op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED);
-	return api_next(r, sub_op_commit);
+	return api_next(r, sub_op_save);
 }
 
 /* Switching --------------------------------------------------------------- */

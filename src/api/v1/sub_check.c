@@ -244,6 +244,12 @@ sub_op_post(struct sub_op *op, struct err *e)
 }
 
 int
+sub_op_save(struct req *r, struct err *e)
+{
+	return sub_op_look(r->ctx, sub_op_commit, e);
+}
+
+int
 sub_op_commit(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;

@@ -373,6 +373,7 @@ start_access(struct serve *s, struct err *e)
 	client.connections_max = client.connections_each = CALLER_CONNECTIONS;
 	client.body_max = CALLER_BODY_MAX;
 	TRY(caller_start(&client, &s->caller, e));
+	s->api.caller = s->caller;
 	s->api.oidc = oidc_new(s->conf, s->caller);
 	return OK;
 }

@@ -154,6 +154,7 @@ struct client_look {
 	 * address now, or none that came within the time-out. ERR_AWAY: the
 	 * client ends. */
 	void (*done)(struct client_look *l, const struct err *e);
+	void *arg;
 
 	/* the client's own */
 	struct client *client;

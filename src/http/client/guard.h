@@ -8,8 +8,10 @@
  * has are judged, by what they are and not by how they are spelled:
  *
  *   guard_url()      when a URL is saved, and again before each attempt
- *   guard_connect()  for each address that the name resolved to, and for the
- *                    address of each socket that is about to be connected
+ *   guard_connect()  for each address that the name resolved to, when it is
+ *                    saved as far as the resolver knows it (client_look()), and
+ *                    at each attempt; and for the address of each socket that
+ *                    is about to be connected
  *
  * One address that is not public refuses the whole name. A name can answer
  * differently every second, so the addresses that were judged are the ones
