@@ -76,6 +76,7 @@ struct api {
 	_Atomic bool stopping;
 	_Atomic int streams;    /* and long polls */
 	struct share followers; /* the same by caller, and by network */
+	struct share tries;     /* test sends, by caller */
 };
 
 /* How calls of a route are counted: a column of routes.tbl. */

@@ -16,13 +16,14 @@ enum hand_word {
 	HAND_SKIP,
 	HAND_LOOK,
 	HAND_TEST,
+	HAND_TRY,
 	HAND_NOW,
 	HAND_FETCH,
 	HAND_ANSWER,
 	HAND_WORDS,
 };
 static const char *const WORDS[] = {
-    "requeue", "skip", "look", "test", "now", "fetch", "answer", NULL};
+    "requeue", "skip", "look", "test", "try", "now", "fetch", "answer", NULL};
 
 /* Any of the questions: the first member is the head of all. */
 union question {
@@ -47,7 +48,8 @@ word_of(const struct deliver_ask *q)
 	case ASK_LOOK:
 		return HAND_LOOK;
 	case ASK_TEST:
-		return HAND_TEST;
+		return ((const struct ask_test *)q)->conf.n > 0 ? HAND_TRY
+								: HAND_TEST;
 	case ASK_NOW:
 		return HAND_NOW;
 	case ASK_SINK:
@@ -105,6 +107,17 @@ put_answers(struct buf *b, const struct pull_answers *a)
 	put_close(b, ']');
 }
 
+static void
+put_test(struct buf *b, const struct ask_test *q)
+{
+	put_text(b, "body", q->body);
+	put_text(b, "type", q->type);
+	put_bool(b, "made", q->made);
+	put_text(b, "rendered", q->rendered);
+	put_text(b, "conf", q->conf);
+	put_uuid(b, "uid", q->uid);
+}
+
 /* *ret_takes: what it may take by itself. */
 static void
 put_question(struct buf *b, const struct deliver_ask *q, int64_t *ret_takes)
@@ -130,9 +143,8 @@ put_question(struct buf *b, const struct deliver_ask *q, int64_t *ret_takes)
 		put_int(b, "rep", u->look.rep);
 		break;
 	case HAND_TEST:
-		put_text(b, "body", u->test.body);
-		put_text(b, "type", u->test.type);
-		put_bool(b, "made", u->test.made);
+	case HAND_TRY:
+		put_test(b, &u->test);
 		*ret_takes += TEST_SEND_MS * US_PER_MS;
 		break;
 	case HAND_FETCH:
@@ -214,7 +226,7 @@ get_question(const struct json *j, struct arena *a, struct db *db,
     union question *u, struct err *e)
 {
 	static const enum deliver_ask_kind KINDS[] = {ASK_REQUEUE, ASK_SKIP,
-	    ASK_LOOK, ASK_TEST, ASK_NOW, ASK_SINK, ASK_SINK};
+	    ASK_LOOK, ASK_TEST, ASK_TEST, ASK_NOW, ASK_SINK, ASK_SINK};
 	struct str word = json_text(j, "ask");
 	unsigned w = 0;
 
@@ -238,9 +250,13 @@ get_question(const struct json *j, struct arena *a, struct db *db,
 		u->look.rep = (int)json_number(j, "rep");
 		break;
 	case HAND_TEST:
+	case HAND_TRY:
 		u->test.body = json_text(j, "body");
 		u->test.type = json_text(j, "type");
 		u->test.made = json_true(j, "made");
+		u->test.rendered = text_of(j, "rendered");
+		u->test.conf = json_text(j, "conf");
+		(void)uuid_parse(json_text(j, "uid"), &u->test.uid);
 		break;
 	case HAND_FETCH:
 		u->pull.what = PULL_FETCH;
@@ -305,6 +321,7 @@ put_answer(struct buf *b, const union question *u)
 		put_int(b, "front", u->look.look.front);
 		break;
 	case HAND_TEST:
+	case HAND_TRY:
 		put_bool(b, "success", t->success);
 		put_int(b, "status", t->status);
 		put_int(b, "took", t->took_us);
@@ -354,6 +371,7 @@ get_answer(const struct json *j, union question *u)
 		    (struct deliver_look){.front = json_number(j, "front")};
 		break;
 	case HAND_TEST:
+	case HAND_TRY:
 		get_test(j, &u->test.test);
 		break;
 	case HAND_FETCH:

@@ -15,6 +15,7 @@
 /* Subscriptions over HTTP (api/v1/sub.h). */
 #define CHECK_QUEUE_MAX    64   /* wait for the check thread, 45 ms each */
 #define SUB_REPLAYS_MAX    16   /* of one, under way */
+#define TRIES_EACH         4    /* test sends of one caller, under way */
 #define PRESET_USERS_CHECK 1000 /* asked before a preset is changed */
 #define STATS_MINUTES_MAX  1440 /* a day by the minute; */
 #define STATS_HOURS_MAX    744  /* a month by the hour */

@@ -44,6 +44,7 @@
 
 #define ASK_WAIT_US       5000000 /* for dispatch to read so far */
 #define TEST_SEND_MS      30000   /* a test send; somebody waits for it */
+#define TESTS_MAX         32      /* of these at once: beside all the slots */
 /* Batches (deliver/batch/batch.h) and the limits of CHILD_* events. */
 #define BATCH_BYTES_MAX   (512 * KIB) /* members of one: half of an event */
 #define BATCH_MEMBER_MAX  (64 * KIB)  /* a longer one is named, not shown */

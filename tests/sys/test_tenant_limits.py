@@ -67,6 +67,8 @@ class World:
             "GET /v1/events/stream": [("/v1/events/stream?tenant=" + OTHER, None)],
             "POST /v1/subscriptions": [("/v1/subscriptions", {**HOOK, "tenants": [OTHER]}),
                                        ("/v1/subscriptions", {**HOOK, "tenants": [OWN, OTHER]})],
+            "POST /v1/subscriptions/test": [("/v1/subscriptions/test", {**HOOK, "tenants": [OTHER]}),
+                                            ("/v1/subscriptions/test", {**HOOK, "tenants": [OWN, OTHER]})],
             "PUT /v1/consumers/{name}": [("/v1/consumers/new", {"tenants": [OTHER]})],
             "POST /v1/replays": [("/v1/replays", {"subscription": s, "since": self.begin})
                                  for s in self.subs],

@@ -92,11 +92,12 @@ struct sub_op {
 	struct sub_change change;
 	struct ask_test ask; /* for what is no test its head */
 	struct sub_names names;
-	bool skip;     /* enable: from now */
-	bool same;     /* it is as it should be: nothing to write */
-	bool once;     /* the answer shows the secret */
-	bool switches; /* on or off alone: also one that a task has */
-	int status;    /* of the answer: */
+	unsigned try_slot; /* + 1: counted in api.tries; 0: not */
+	bool skip;         /* enable: from now */
+	bool same;         /* it is as it should be: nothing to write */
+	bool once;         /* the answer shows the secret */
+	bool switches;     /* on or off alone: also one that a task has */
+	int status;        /* of the answer: */
 	/* not of 204; NULL: sub_seen_show() */
 	void (*show)(const struct sub_op *op, struct buf *b);
 	void *more; /* of whoever began it */
@@ -122,6 +123,11 @@ int sub_op_find(struct sub_op *op, struct db *db, struct err *e) MUST_CHECK;
 /* The change, its row and its audit, from `seen`. */
 void sub_op_fill(
     struct sub_op *op, enum sub_change_kind kind, enum audit_category category);
+/* The row alone, into change.audit, at change.now_us. */
+void sub_op_audit(struct sub_op *op, enum audit_category category);
+/* What is asked of the engine, as soon as it has read what the log has now. */
+void sub_op_behind(struct sub_op *op, enum deliver_ask_kind kind);
+void sub_try_done(struct sub_op *op);
 /* A sub_change's fill(): its secrets are sealed into its conf. */
 int sub_op_seal(struct db *db, struct sub_change *c, struct err *e) MUST_CHECK;
 /* The change goes to the commit thread; the rest as with api_write(). */

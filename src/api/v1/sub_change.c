@@ -1,12 +1,10 @@
-/* sub.h: making, changing, switching, ending and trying out subscriptions. */
+/* sub.h: making, changing, switching and ending subscriptions. */
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/io.h"
 #include "api/v1/sub.h"
 #include "contract/limits.h"
-#include "contract/request.h"
 #include "contract/sub.h"
-#include "event/append.h"
 #include "http/client/guard.h"
 #include "match/jq/jq.h"
 #include "sink/sink.h"
@@ -173,22 +171,6 @@ api_subs_patch(struct req *r, struct db *db, struct err *e)
 
 /* Switching --------------------------------------------------------------- */
 
-/* Asking the engine, as soon as it has read what the log has now. */
-static int
-sub_change_ask(struct req *r, enum deliver_ask_kind kind,
-    int (*next)(struct req *r, struct err *e), struct err *e)
-{
-	struct api *api = r->app;
-	struct sub_op *op = r->ctx;
-
-	op->ask.ask.kind = kind;
-	op->ask.ask.sub = (uint32_t)op->seen.id;
-	if (op->ask.ask.behind < append_last_seq(api->append))
-		op->ask.ask.behind = append_last_seq(api->append);
-	api_then(r, next);
-	return api_ask(r, &op->ask.ask, e);
-}
-
 /*
  * What is to be left out is left out before anything goes on: the other way
  * round some of it would be sent.
@@ -196,10 +178,13 @@ sub_change_ask(struct req *r, enum deliver_ask_kind kind,
 static int
 enable(struct req *r, struct err *e)
 {
-	const struct sub_op *op = r->ctx;
+	struct sub_op *op = r->ctx;
 
-	return op->skip ? sub_change_ask(r, ASK_NOW, sub_op_commit, e)
-			: sub_op_commit(r, e);
+	if (!op->skip)
+		return sub_op_commit(r, e);
+	sub_op_behind(op, ASK_NOW);
+	api_then(r, sub_op_commit);
+	return api_ask(r, &op->ask.ask, e);
 }
 
 int
@@ -293,82 +278,4 @@ api_subs_rotate(struct req *r, struct db *db, struct err *e)
 	sub_op_fill(op, SUB_CHANGE, AUDIT_SECRET_ROTATED);
 	op->once = true;
 	return api_next(r, sub_op_commit);
-}
-
-/* Trying it out ------------------------------------------------------------ */
-
-/* As one that was published. */
-static struct str
-test_event(struct req *r, const struct sub_conf *s, struct str type)
-{
-	struct buf b CLEANUP(buf_done) = BUF(4 * KIB);
-
-	put_open(&b, NULL, '{');
-	put_uuid(&b, "eventId", uuid_v4());
-	put_int(&b, "schemaVersion", 1);
-	put_text(&b, "eventType", type);
-	put_time(&b, "occurredAt", clock_now_us());
-	put_uuid(&b, "tenantId",
-	    s->tenants.n ? s->tenants.v[0] : (struct uuid){{0}});
-	put_raw(&b, "producer",
-	    STR("{\"service\":\"hikyaku\",\"instanceId\":\"test\"}"));
-	put_uuid(&b, "correlationId", uuid_v4());
-	put_raw(&b, "sequence", STR("{\"partitionKey\":\"test\"}"));
-	put_open(&b, "payload", '{');
-	put_z(&b, "message", "This is a test.");
-	put_text(&b, "subscription", s->name);
-	put_close(&b, '}');
-	put_close(&b, '}');
-	return arena_dup(r->arena, buf_str(&b));
-}
-
-static int
-tested(struct req *r, struct err *)
-{
-	const struct sub_op *op = r->ctx;
-	const struct deliver_test *t = &op->ask.test;
-	struct buf *b = api_object(r);
-	struct str error = {.p = NULL};
-
-	if (t->error[0] && !t->success)
-		error = (struct str){t->error, str_utf8_bad(str_of(t->error))};
-	put_bool(b, "success", t->success);
-	put_some(b, "statusCode", t->status > 0 ? t->status : 0);
-	put_int(b, "responseTimeMs", t->took_us / US_PER_MS);
-	put_text(b, "error", error);
-	put_close(b, '}');
-	return OK;
-}
-
-static int
-test(struct req *r, struct err *e)
-{
-	return sub_change_ask(r, ASK_TEST, tested, e);
-}
-
-int
-api_subs_test(struct req *r, struct db *db, struct err *e)
-{
-	static const struct member BODY[] = {
-	    {"event", MEMBER_OBJECT, 0,
-		.about = "absent: one of type TEST, or where the preset has "
-			 "no path for it of a type that has one"},
-	    {.name = NULL},
-	};
-	const struct json *event = NULL, *type;
-	struct sub_op *op;
-
-	TRY(sub_op_new(r, db, &op, e));
-	TRY(api_body_maybe(r, BODY, NULL, &event, e));
-	/* Also of one that is managed elsewhere: nothing is changed. */
-	TRY(sub_seen_get(r, db, op->presets, &op->seen, e));
-	TRY(api_behind(r, db, &op->ask.ask, e));
-	type = json_get(event, "eventType");
-	op->ask.type = json_is(type, JSON_STRING)
-			   ? type->text
-			   : request_test_type(r->arena, op->seen.conf);
-	op->ask.made = !event;
-	op->ask.body =
-	    event ? event->raw : test_event(r, op->seen.conf, op->ask.type);
-	return api_next(r, test);
 }

@@ -81,6 +81,7 @@ op_done(struct req *r)
 {
 	struct sub_op *op = r->ctx;
 
+	sub_try_done(op);
 	sub_seen_done(&op->seen);
 	presets_free(op->presets);
 }
@@ -150,8 +151,8 @@ tenants_text(struct arena *a, const struct sub_conf *s)
 				: (struct str){.p = NULL};
 }
 
-static void
-fill_audit(struct sub_op *op, enum audit_category category)
+void
+sub_op_audit(struct sub_op *op, enum audit_category category)
 {
 	const struct sub_conf *s = op->seen.conf;
 	struct arena *a = op->r->arena;
@@ -203,7 +204,7 @@ sub_op_fill(
 	if (kind == SUB_MAKE || kind == SUB_CHANGE)
 		c->fill = sub_op_seal;
 	c->tenants = tenants_text(op->r->arena, s->conf);
-	fill_audit(op, category);
+	sub_op_audit(op, category);
 	s->changed_us = c->now_us;
 	if (kind == SUB_MAKE)
 		s->created_us = c->now_us;
@@ -231,6 +232,19 @@ sub_check_answer(struct req *r, struct err *)
 	else
 		sub_seen_show(r->app, &op->seen, op->once, &r->out);
 	return OK;
+}
+
+void
+sub_op_behind(struct sub_op *op, enum deliver_ask_kind kind)
+{
+	const struct api *api = op->r->app;
+	struct deliver_ask *q = &op->ask.ask;
+	int64_t last = append_last_seq(api->append);
+
+	q->kind = kind;
+	q->sub = (uint32_t)op->seen.id;
+	if (q->behind < last)
+		q->behind = last;
 }
 
 int

@@ -416,6 +416,7 @@ start_server(struct serve *s, struct err *e)
 
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
 	share_init(&s->api.followers);
+	share_init(&s->api.tries);
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
 		listen =
@@ -473,6 +474,7 @@ take_down(struct serve *s)
 	if (s->server &&
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
+	deliver_cut_tests(s->api.deliver);
 	server_stop(s->server);
 	caller_stop(s->caller);
 	oidc_free(s->api.oidc);

@@ -76,6 +76,13 @@ ask_test(struct deliver *d, struct ask_test *q)
 	    .body = q->body,
 	};
 
+	if (d->asks.tests >= TESTS_MAX) {
+		q->ask.err.retry_after_s = 1;
+		answer_ask(
+		    &q->ask, ERR_BUSY, "too many test sends are under way");
+		return;
+	}
+	d->asks.tests++;
 	attempt_test(d, q, letter_new(&row));
 }
 
@@ -131,7 +138,7 @@ static bool
 sub_known(const struct deliver *d, const struct deliver_ask *q)
 {
 	return !d->owner.shared || q->kind == ASK_LOOK || q->kind == ASK_SKIP ||
-	       deliver_wish(d, q->sub);
+	       q->sub == 0 || deliver_wish(d, q->sub);
 }
 
 /*

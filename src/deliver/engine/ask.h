@@ -12,6 +12,7 @@ struct asks {
 	struct mail *later; /* those that wait for dispatch, or for a start */
 	/* Those whose changes are in the next flush, and in the one under way. */
 	struct mail *asked, *asked_now;
+	int tests; /* under way */
 };
 
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);

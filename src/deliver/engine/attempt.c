@@ -196,6 +196,7 @@ end_test(struct attempt *a, const struct core_result *r, const char *error)
 	(void)snprintf(q->test.error, sizeof(q->test.error), "%s", error);
 	q->ask.err.code = OK;
 	free(r->detail);
+	a->d->asks.tests--;
 	attempt_free(a);
 	q->ask.done(&q->ask);
 }
@@ -320,8 +321,10 @@ fill_attempt(struct attempt *a)
 
 	a->ev = letter_event(a->letter);
 	a->at = (struct request_attempt){
-	    .delivery_id = delivery_id_make(&a->d->o.id_key, a->s.row.seq,
-		a->s.row.sub, (uint16_t)a->s.row.rep),
+	    .delivery_id = a->test
+			       ? uuid_v4() /* a receiver may know the last */
+			       : delivery_id_make(&a->d->o.id_key, a->s.row.seq,
+				     a->s.row.sub, (uint16_t)a->s.row.rep),
 	    .original_id = delivery_id_make(
 		&a->d->o.id_key, a->s.row.seq, a->s.row.sub, 0),
 	    .repeats = a->s.row.rep > 0,
@@ -331,6 +334,20 @@ fill_attempt(struct attempt *a)
 	};
 	if (w)
 		a->at.subscription_id = w->uid;
+	if (a->test)
+		a->ev.rendered = a->test->rendered;
+	if (a->test && a->test->conf.n > 0)
+		a->at.subscription_id = a->test->uid;
+}
+
+static struct kept_conf *
+conf_of(struct attempt *a, struct err *e)
+{
+	struct confs *c = &a->d->confs;
+
+	return a->test && a->test->conf.n > 0
+		   ? confs_open(c, a->test->conf, a->test->uid, e)
+		   : confs_get(c, a->s.row.sub, e);
 }
 
 /* False: it is stale, or the store has to be asked first. */
@@ -397,7 +414,7 @@ begin_attempt(struct attempt *a)
 	}
 	if (!is_fresh(a))
 		return;
-	a->conf = confs_get(&d->confs, a->s.row.sub, &e);
+	a->conf = conf_of(a, &e);
 	if (!a->conf) {
 		log_err(LOG_ERROR, "a subscription can't be opened", &e);
 		attempt_end_early(
@@ -420,7 +437,7 @@ begin_attempt(struct attempt *a)
 		    "its deadline has passed");
 		return;
 	}
-	if (a->conf->template >= 0 &&
+	if (a->conf->template >= 0 && !a->ev.rendered.p &&
 	    jq_render(d->confs.jq, a->conf->template, a->ev.body, a->arena,
 		&a->ev.rendered, &e) < 0) {
 		render_failed(a, &e);
@@ -534,12 +551,26 @@ attempt_test(struct deliver *d, struct ask_test *q, struct letter *l)
 	begin_attempt(a);
 }
 
+static void
+attempt_cancel(struct attempt *a)
+{
+	if (driver(a)->cancel && a->own)
+		driver(a)->cancel(self(a), a);
+}
+
 void
 attempt_cancel_all(struct deliver *d, bool lost)
 {
 	list_each (struct attempt, a, &d->attempts, in_list) {
 		a->void_ = a->void_ || (lost && !a->test);
-		if (driver(a)->cancel && a->own)
-			driver(a)->cancel(self(a), a);
+		attempt_cancel(a);
 	}
+}
+
+void
+attempt_cancel_tests(struct deliver *d)
+{
+	list_each (struct attempt, a, &d->attempts, in_list)
+		if (a->test)
+			attempt_cancel(a);
 }

@@ -66,18 +66,47 @@ confs_take_presets(struct confs *c, struct presets *presets)
 }
 
 static int
+open_conf(struct confs *c, struct str stored, struct uuid uid,
+    struct kept_conf *k, struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(64 * KIB);
+	struct sub_seal seal = sub_seal_by(c->keyring, a, uid);
+
+	TRY(sub_load(stored, c->presets, &seal, &k->conf, e));
+	sub_policy(k->conf, c->conf->time_scale, &k->policy);
+	return OK;
+}
+
+static struct kept_conf *
+kept_new(uint32_t sub)
+{
+	struct kept_conf *k = mem_get(sizeof(*k));
+
+	*k = (struct kept_conf){.sub = sub, .refs = 1, .template = -1};
+	return k;
+}
+
+struct kept_conf *
+confs_open(struct confs *c, struct str stored, struct uuid uid, struct err *e)
+{
+	struct kept_conf *k = kept_new(0);
+
+	if (open_conf(c, stored, uid, k, e) == OK)
+		return k;
+	confs_put(c, k);
+	return NULL;
+}
+
+static int
 load(struct confs *c, struct kept_conf *k, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) =
 	    arena_new(SUB_STORED_MAX + 64 * KIB);
 	struct sql_subs_page_row row;
-	struct sub_seal seal;
 
 	if (TRY(sql_subs_one_one(c->db, a, &row, e, .id = k->sub)) == 0)
 		return err_set(e, ERR_ABSENT, "the subscription is gone");
-	seal = sub_seal_by(c->keyring, a, uuid_of(row.uid));
-	TRY(sub_load(row.conf, c->presets, &seal, &k->conf, e));
-	sub_policy(k->conf, c->conf->time_scale, &k->policy);
+	TRY(open_conf(c, row.conf, uuid_of(row.uid), k, e));
 	return k->conf->template.n > 0
 		   ? jq_program(c->jq, k->conf->template, &k->template, e)
 		   : OK;
@@ -94,8 +123,7 @@ confs_get(struct confs *c, uint32_t sub, struct err *e)
 		k->refs++;
 		return k;
 	}
-	k = mem_get(sizeof(*k));
-	*k = (struct kept_conf){.sub = sub, .refs = 1, .template = -1};
+	k = kept_new(sub);
 	if (load(c, k, e) < 0) {
 		confs_put(c, k);
 		return NULL;

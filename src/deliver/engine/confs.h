@@ -46,4 +46,8 @@ void confs_forget(struct confs *c, uint32_t sub); /* 0: all */
 
 /* A reference, or NULL: ERR_AWAY when it may be tried again. */
 struct kept_conf *confs_get(struct confs *c, uint32_t sub, struct err *e);
+/* The same of one that is not stored: as sub_store() made it. Its template is
+ * not compiled. */
+struct kept_conf *confs_open(
+    struct confs *c, struct str stored, struct uuid uid, struct err *e);
 void confs_put(struct confs *c, struct kept_conf *k); /* NULL is fine */

@@ -287,6 +287,8 @@ run_deliver(void *arg)
 		int64_t now;
 
 		(void)deliver_mail(d);
+		if (atomic_load(&d->cut_tests))
+			attempt_cancel_tests(d);
 		now = deliver_now(d);
 		/* What was lost has to be cleared away first. */
 		if (!deliver_stopping(d) && !d->core_void)
@@ -331,6 +333,15 @@ deliver_hurry(struct deliver *d)
 	if (!d)
 		return;
 	atomic_store(&d->hurried, true);
+	client_wake(d->client);
+}
+
+void
+deliver_cut_tests(struct deliver *d)
+{
+	if (!d)
+		return;
+	atomic_store(&d->cut_tests, true);
 	client_wake(d->client);
 }
 

@@ -115,7 +115,8 @@ struct ask_look {
 	struct deliver_look look;
 };
 
-/* Send `body`, an envelope, to `sub` now, outside of the log. */
+/* Send `body`, an envelope, to `sub` now, outside of the log; or to a
+ * subscription that no row has. */
 struct deliver_test {
 	bool success;
 	int status;
@@ -125,7 +126,11 @@ struct deliver_test {
 struct ask_test {
 	struct deliver_ask ask;
 	struct str type, body;
-	bool made; /* by us, not by who asks */
+	bool made;           /* by us, not by who asks */
+	struct str rendered; /* what its template makes of it; .p NULL: the
+			      * engine has to run that */
+	struct str conf;     /* `sub` 0: as sub_store() makes it, */
+	struct uuid uid;     /* sealed for this one; empty: `sub` */
 	struct deliver_test test;
 };
 
@@ -135,3 +140,5 @@ bool deliver_post(struct deliver *d, struct deliver_ask *q) MUST_CHECK;
 bool deliver_owns(const struct deliver *d);
 /* The server is stopping: nobody waits for events any more. NULL is fine. */
 void deliver_hurry(struct deliver *d);
+/* … nor for tests: those that are under way end. */
+void deliver_cut_tests(struct deliver *d);

@@ -46,7 +46,7 @@ struct deliver {
 
 	struct mailbox *box, *ask_box;
 	struct thread *thread;
-	_Atomic bool sleeping, stopping, hurried, owns;
+	_Atomic bool sleeping, stopping, hurried, owns, cut_tests;
 	int64_t stop_by_us;
 	int stop_stage;
 
@@ -77,6 +77,7 @@ struct deliver {
 /* attempt.c */
 /* The groups are lost or the server stops: what is under way is cut off. */
 void attempt_cancel_all(struct deliver *d, bool lost);
+void attempt_cancel_tests(struct deliver *d);
 void attempt_start(struct deliver *d, const struct core_send *s, int64_t now);
 /* NOTE_LETTER, NOTE_VERSION */
 void attempt_letter(struct attempt *a);
