@@ -1,4 +1,6 @@
 """Presets of one's own: checked when saved, in force at once, kept while used."""
+import time
+
 import receiver
 from hk import check, envelope, new_id, same, until
 from receiver import Receiver
@@ -214,6 +216,36 @@ def test_breaker_terms(t):
     same(len(slow.at("/two")), 2, "calls before a breaker of 2 failures opened for long")
     short.answer_as_usual("/short")
     short.wait_for(5 + 6, "/short")
+
+
+def test_preflight_opens_no_breaker(t):
+    """A health check that fails, or asks for a rest, is not the URL's fault: nor is a token's."""
+    c, h, r = t.srv.client(), Receiver(t), Receiver(t)
+    up = (200, {"Content-Type": "application/json"}, b'{"status":"UP"}')
+    ill = (503, {"Retry-After": "3600"}, b"")
+    h.answer("/health", lambda q: up if r.up else ill)
+    h.answer("/token", lambda q: (200, {"Content-Type": "application/json"},
+                                  b'{"access_token":"x","token_type":"Bearer"}') if r.up else (500, {}, b""))
+    r.up = False
+    c("PUT", "/v1/presets/careful", {**MINE, "retry": {"delaysMs": [30 * 1000] * 60, "retryAfter": False},
+      "preflight": {"url": h.url("/health"), "pointer": "/status", "equals": "UP", "fail": "retry"},
+      "breaker": {"failures": 2, "openMs": 600 * 1000}}).want(201)
+    c("PUT", "/v1/presets/token", {**MINE, "retry": {"delaysMs": [30 * 1000] * 60},
+      "breaker": {"failures": 2, "openMs": 600 * 1000}}).want(201)
+    subs = [c.post("/v1/subscriptions", {"name": "s", "url": r.url(path), "types": ["careful.*"], "preset": preset,
+                                         **more}).want(201).json
+            for path, preset, more in (("/checked", "careful", {}), ("/token-first", "token", {
+                "auth": {"type": "oauth2", "tokenUrl": h.url("/token"), "clientId": "c", "clientSecret": "s"}}))]
+    for i in range(6):
+        c.publish(envelope("careful.x", key=str(i))).want(202)
+    h.wait_for(6 * 3, "/health")
+    for s in subs:
+        same(c.get("/v1/subscriptions/" + s["id"]).want(200).json["delivery"]["openUntil"], None, "shut")
+    began = time.monotonic()
+    r.up = True
+    for path in ("/checked", "/token-first"):
+        r.wait_for(6, path)
+    check(time.monotonic() - began < 5, "each came at its own time", time.monotonic() - began)
 
 
 def test_preflight_closes_no_breaker(t):

@@ -117,6 +117,11 @@ judged(struct call *c, struct judgement j, const struct client_answer *answer)
 		break;
 	case VERDICT_RETRY:
 		attempt_retry(a, ans.retry_after_ms, &r);
+		/* Somebody else failed, or wants a rest: that opens no
+		 * breaker, and of a probe it says no more than before. */
+		r.sick = c->called || a->s.probe;
+		if (!c->called)
+			r.endpoint_wait_us = 0;
 		break;
 	case VERDICT_HOLD:
 		r.verdict = CORE_HOLD;
