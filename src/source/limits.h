@@ -42,6 +42,13 @@
 #define OUTBOX_LAG_MAX     100000 /* rows that are counted */
 #define OUTBOX_LAG_MS      5000
 #define OUTBOX_BACKOFF_MS  30000 /* longest pause after failures */
+/* The turn of one relay among several (source/pglease.h): how often it says
+ * that it lives; after how much silence it stops by itself, and the others end
+ * its sessions; how often these look. */
+#define OUTBOX_BEAT_MS     3000
+#define OUTBOX_HOLD_MS     10000
+#define OUTBOX_SILENT_MS   15000
+#define OUTBOX_STANDBY_MS  2000
 /* xid mode: marks are gathered up to so many, or so long; how many may wait;
  * and how often the rows behind the window are looked through. */
 #define OUTBOX_MARK_ROWS   5000

@@ -196,7 +196,7 @@ rules_pg(struct look *k, struct err *e)
 static int
 check_pg(struct look *k, struct err *e)
 {
-	TRY(pgwire_open(&k->w, k->o->url, NULL, e));
+	TRY(pgwire_open(&k->w, k->o->url, "hikyaku outbox check", NULL, e));
 	if (!TRY(holds(k, "SELECT to_regclass($1) IS NOT NULL", e))) {
 		say(k, true, "there is no such table",
 		    "hikyaku outbox schema --postgres | psql …");

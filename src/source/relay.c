@@ -171,6 +171,7 @@ post(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
 	    .ctx = c,
 	    .done = appended,
 	};
+	TRY(r->driver->keep(r->self, e));
 	atomic_store(&c->over, false);
 	for (int i = 0; i < POST_TRIES && rc == ERR_AWAY; i++) {
 		rc = append_post(r->o.append, &c->job, e);
@@ -182,16 +183,22 @@ post(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
 	return rc;
 }
 
-/* The append always answers, also when we are to stop. */
+/* The append always answers, also when we are to stop or lost our turn. */
 static int
 wait_appended(struct relay *r, struct chunk *c, struct err *e)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+	struct err lost = {0};
 
 	while (!atomic_load_explicit(&c->over, memory_order_acquire)) {
-		(void)poll(&p, 1, 1000);
+		if (poll(&p, 1, 1000) == 0 && lost.code == OK)
+			(void)r->driver->keep(r->self, &lost);
 		if (p.revents)
 			unwake(r);
+	}
+	if (lost.code != OK) {
+		*e = lost;
+		return e->code;
 	}
 	if (c->job.err.code == OK)
 		return OK;
@@ -404,7 +411,7 @@ relay_on(struct relay *r, struct err *e)
 {
 	while (TRY(have_lock(r, e)) == 0 && !stopping(r)) {
 		r->told[0] = '\0';
-		rest(r, r->poll_ms > 1000 ? r->poll_ms : 1000);
+		rest(r, OUTBOX_STANDBY_MS);
 		if (stopping(r))
 			return OK;
 	}
