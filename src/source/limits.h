@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/limits.h"
 #include "event/limits.h"
 
 /* Incoming webhooks (source/hook.h). */
@@ -28,6 +29,8 @@
 #define REFUSED_MEM      (16 * MIB)
 
 /* The outbox relay (source/relay.h). */
+#define OUTBOXES_MAX       (CONF_NAMED_MAX + 1) /* and the one without a name */
+#define OUTBOX_NAME_MAX    48               /* "outbox.", a name of settings */
 #define OUTBOX_TABLE_MAX   140              /* two names of 63, quoted */
 #define OUTBOX_FETCH_ROWS  1000             /* read at once */
 #define OUTBOX_CHUNK_ROWS  COMMIT_BATCH_MAX /* one append */
