@@ -16,8 +16,11 @@
 #define JSON_NODES_MAX 262144
 
 /* Settings: a file that somebody wrote by hand, and one value in it. */
-#define CONF_FILE_MAX ((size_t)256 << 10)
-#define CONF_TEXT_MAX 4096
-#define CONF_MEM_MAX  (4 * MIB) /* a conf's texts; each set keeps its own */
+#define CONF_FILE_MAX   ((size_t)256 << 10)
+#define CONF_TEXT_MAX   4096
+#define METRIC_SETS_MAX 16 /* with a label */
+#define CONF_NAMED_MAX  16 /* named ones of a part, as outbox.NAME.url */
+#define CONF_NAME_MAX   31
+#define CONF_MEM_MAX    (4 * MIB) /* a conf's texts; each set keeps its own */
 /* Words that are compared for "did you mean": longer ones are no typo. */
-#define NEAR_WORD_MAX 64
+#define NEAR_WORD_MAX   64

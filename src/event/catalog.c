@@ -1,6 +1,7 @@
 #include "event/catalog.h"
 
 #include "event/envelope.h"
+#include "event/limits.h"
 #include "event/schema.h"
 
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
@@ -16,11 +17,16 @@
 #define EFFECTIVE_AT   F(effectiveAt, TIME)
 #define TARGET         F(target, OBJECT, WITH(F(objectName, STRING), F(recordId, UUID)))
 
-#define TYPE(n, k, o, p, s, d, ...)                                            \
+#define OF_RECORD       "{objectName}:{tenantId}:{recordId}"
+#define OF_TARGET       "{target.objectName}:{tenantId}:{target.recordId}"
+#define OF_CONFIG(what) "{objectName}#config:{tenantId}:" what
+
+#define TYPE(n, k, o, p, key_, s, d, ...)                                      \
 	{.name = #n,                                                           \
 	    .kind = EVENT_##k,                                                 \
 	    .optional = (o),                                                   \
 	    .producer = #p,                                                    \
+	    .key = (key_),                                                     \
 	    .subscribers = (s),                                                \
 	    .description = (d),                                                \
 	    .fields = FIELDS(__VA_ARGS__)},
@@ -56,6 +62,93 @@ catalog_check(const struct event_type *t, const struct event *ev, struct err *e)
 	return schema_check(t->fields, ev->payload, "payload", e);
 }
 
+/* A text of the payload, by the names that lead to it: "target.recordId". */
+static struct str
+member(const struct json *payload, struct str path)
+{
+	char pointer[64] = "/";
+	const struct json *j;
+
+	assert(path.n < sizeof(pointer) - 1);
+	for (size_t i = 0; i < path.n; i++)
+		pointer[i + 1] = path.p[i];
+	for (char *p = strchr(pointer, '.'); p; p = strchr(p, '.'))
+		*p = '/';
+	j = json_at(payload, str_of(pointer));
+	return json_is(j, JSON_STRING) ? j->text : STR_EMPTY;
+}
+
+struct str
+catalog_key(struct arena *a, const struct event_type *t,
+    const struct uuid *tenant, const struct json *payload)
+{
+	struct buf b CLEANUP(buf_done) = BUF(EVENT_KEY_MAX);
+	struct str rest = str_of(t->key);
+
+	for (;;) {
+		struct str name, text = str_cut(&rest, '{');
+
+		buf_add(&b, text);
+		if (rest.n == 0)
+			break;
+		name = str_cut(&rest, '}');
+		if (str_eq(name, STR("tenantId"))) {
+			uuid_add(&b, *tenant);
+			continue;
+		}
+		text = member(payload, name);
+		if (text.n == 0)
+			return STR_EMPTY;
+		buf_add(&b, text);
+	}
+	return b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
+}
+
+const struct json *
+catalog_version(
+    const struct event_type *t, const struct json *payload, int64_t *ret_us)
+{
+	const struct json *j = NULL;
+
+	for (const struct field *f = t->fields; f->name; f++)
+		if (strcmp(f->name, "recordVersion") == 0)
+			j = json_get(payload, f->name);
+	return json_is(j, JSON_STRING) && time_parse(j->text, ret_us, NULL)
+		   ? j
+		   : NULL;
+}
+
+/* Behind the name of the object ids begin, whose letters' case is free. */
+static bool
+same_key(struct str x, struct str y)
+{
+	size_t name = 0;
+
+	if (x.n != y.n)
+		return false;
+	while (name < x.n && x.p[name] != ':')
+		name++;
+	return memcmp(x.p, y.p, name) == 0 &&
+	       str_eq_nocase(str_from(x, name), str_from(y, name));
+}
+
+int
+catalog_check_sequence(struct arena *a, const struct event_type *t,
+    const struct event *ev, struct err *e)
+{
+	struct str key = catalog_key(a, t, &ev->tenant, ev->payload);
+	int64_t us;
+
+	if (key.n > 0 && !same_key(key, ev->key))
+		return json_wrong(e, "/sequence/partitionKey",
+		    "must be %s of the payload: %.*s", t->key, STR_ARG(key));
+	if (catalog_version(t, ev->payload, &us) &&
+	    (!ev->has_rv || ev->rv_us != us))
+		return json_wrong(e, "/sequence/recordVersion",
+		    "must be the payload's recordVersion");
+	return OK;
+}
+
 void
 catalog_schema(const struct event_type *t, struct buf *b)
 {
@@ -74,6 +167,7 @@ catalog_write(const struct event_type *t, struct buf *b)
 	put_z(b, "type", t->name);
 	put_z(b, "kind", t->kind == EVENT_DOMAIN ? "Domain" : "Integration");
 	put_z(b, "producer", t->producer);
+	put_z(b, "partitionKey", t->key);
 	put_int(b, "schemaVersion", CATALOG_VERSION);
 	put_bool(b, "optional", t->optional);
 	put_open(b, "subscribers", '[');

@@ -2,8 +2,9 @@
  * catalog.h - the twenty event types, version 1.
  *
  * One constant table (catalog.tbl) says for each type what it means, who makes
- * it, who is expected to listen and what its payload holds. The check at
- * publish, the JSON Schema and `GET /v1/event-types` are made from it.
+ * it, who is expected to listen, what its payload holds and which partition key
+ * follows from that. The check at publish, what is filled in, the JSON Schema
+ * and `GET /v1/event-types` are made from it.
  *
  * The world is open: a type that is not here is an event like any other. What
  * to do with one, and with a payload that does not fit, is the caller's choice
@@ -28,6 +29,7 @@ struct event_type {
 	enum event_kind kind;
 	bool optional;        /* a producer need not make it */
 	const char *producer; /* the service: core, approval, … */
+	const char *key; /* "{objectName}:{tenantId}:{recordId}": catalog_key */
 	const char *description;
 	const char *const *subscribers; /* NULL ends */
 	const struct field *fields;     /* of the payload; see schema.h */
@@ -40,6 +42,22 @@ const struct event_type *catalog_each(const struct event_type *t);
 /* ERR_INVALID with the pointer: /schemaVersion, or below /payload. */
 int catalog_check(const struct event_type *t, const struct event *ev,
     struct err *e) MUST_CHECK;
+
+/*
+ * The partition key that the payload gives; empty when it lacks a member of it.
+ * A member of a member is written with a dot.
+ */
+struct str catalog_key(struct arena *a, const struct event_type *t,
+    const struct uuid *tenant, const struct json *payload);
+/* The payload's recordVersion, where the type has one and it is a time. */
+const struct json *catalog_version(const struct event_type *t,
+    const struct json *payload, int64_t *ret_us);
+/*
+ * Key and version are those of the payload: the letters' case of its ids does
+ * not count, and a version is an instant. ERR_INVALID below /sequence.
+ */
+int catalog_check_sequence(struct arena *a, const struct event_type *t,
+    const struct event *ev, struct err *e) MUST_CHECK;
 
 /* The JSON Schema of the payload. */
 void catalog_schema(const struct event_type *t, struct buf *b);

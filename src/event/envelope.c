@@ -4,9 +4,14 @@
 #include "event/limits.h"
 #include "event/mask.h"
 
-/* What we made up, in the order in which it is put in front. */
+/* What we made up: in front, in that order; and in the sequence. */
 struct made {
 	bool event_id, occurred, correlation;
+	bool key;
+	struct str rv;               /* as JSON; empty: not made up */
+	const struct event_type *of; /* NULL: nothing is known of the type */
+	const struct json *sequence; /* NULL: all of it is made up */
+	const struct json *null_rv;  /* stands where rv goes */
 };
 #define MADE_BYTES ((size_t)256) /* three names and their values */
 
@@ -133,20 +138,25 @@ envelope_has_control(struct str s)
 }
 
 static int
+take_name(
+    struct str text, enum at at, size_t max, struct str *ret, struct err *e)
+{
+	if (text.n < 1 || text.n > max)
+		return json_wrong(e, FIELDS[at].at,
+		    "must be 1 to %zu bytes, not %zu", max, text.n);
+	if (envelope_has_control(text))
+		return wrong(e, at, "must not have control characters");
+	*ret = text;
+	return OK;
+}
+
+static int
 read_name(const struct found *f, enum at at, size_t max, struct str *ret,
     struct err *e)
 {
 	const struct json *j = need(f, at, JSON_STRING, e);
 
-	if (!j)
-		return e->code;
-	if (j->text.n < 1 || j->text.n > max)
-		return json_wrong(e, FIELDS[at].at,
-		    "must be 1 to %zu bytes, not %zu", max, j->text.n);
-	if (envelope_has_control(j->text))
-		return wrong(e, at, "must not have control characters");
-	*ret = j->text;
-	return OK;
+	return j ? take_name(j->text, at, max, ret, e) : (int)e->code;
 }
 
 static int
@@ -251,18 +261,53 @@ read_producer(struct found *f, struct event *ev, struct err *e)
 }
 
 static int
-read_sequence(struct found *f, struct event *ev, struct err *e)
+read_sequence(
+    struct found *f, struct event *ev, struct made *made, struct err *e)
 {
-	if (!need(f, SEQUENCE, JSON_OBJECT, e))
+	made->of = catalog_find(ev->type);
+	made->sequence = f->v[SEQUENCE];
+	if ((made->sequence || !made->of) && !need(f, SEQUENCE, JSON_OBJECT, e))
 		return e->code;
-	envelope_find(f->v[SEQUENCE], PARTITION_KEY, RECORD_VERSION, f);
-	TRY(read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e));
+	envelope_find(made->sequence, PARTITION_KEY, RECORD_VERSION, f);
+	made->key = made->of && !f->v[PARTITION_KEY];
+	if (!made->key)
+		TRY(read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e));
+	made->null_rv = f->v[RECORD_VERSION];
 	return read_rv(f, ev, e);
 }
 
+/* Of a type that is known the payload says what the sequence lacks. */
 static int
-read_fields(const struct json *tree, const struct envelope_opts *o,
-    struct event *ev, struct made *made, struct err *e)
+fill_sequence(
+    struct arena *a, struct event *ev, struct made *made, struct err *e)
+{
+	const struct json *rv;
+
+	if (!made->of)
+		return OK;
+	if (made->key) {
+		struct str key =
+		    catalog_key(a, made->of, &ev->tenant, ev->payload);
+
+		/* Which member it lacks says more. */
+		if (key.n == 0)
+			TRY(catalog_check(made->of, ev, e));
+		if (key.n == 0)
+			return wrong(e, PARTITION_KEY, "is required");
+		TRY(take_name(key, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e));
+	}
+	if (ev->has_rv)
+		return OK;
+	rv = catalog_version(made->of, ev->payload, &ev->rv_us);
+	ev->has_rv = rv != NULL;
+	made->rv = rv ? rv->raw : STR_EMPTY;
+	return OK;
+}
+
+static int
+read_fields(struct arena *a, const struct json *tree,
+    const struct envelope_opts *o, struct event *ev, struct made *made,
+    struct err *e)
 {
 	struct found f = {0};
 
@@ -275,10 +320,11 @@ read_fields(const struct json *tree, const struct envelope_opts *o,
 	TRY(read_producer(&f, ev, e));
 	TRY(read_uuid_or(
 	    &f, CORRELATION_ID, &made->correlation, &ev->correlation, e));
-	TRY(read_sequence(&f, ev, e));
+	TRY(read_sequence(&f, ev, made, e));
 	ev->payload = need(&f, PAYLOAD, JSON_OBJECT, e);
 	if (!ev->payload)
 		return e->code;
+	TRY(fill_sequence(a, ev, made, e));
 	for (enum at i = SEQ; i <= DELIVERIES; i++)
 		if (f.v[i])
 			return wrong(
@@ -288,10 +334,9 @@ read_fields(const struct json *tree, const struct envelope_opts *o,
 
 /* Against the catalog: refused in strict mode, else remembered. */
 static int
-judge(struct arena *a, const struct envelope_opts *o, struct event *ev,
-    struct err *e)
+judge(struct arena *a, const struct envelope_opts *o,
+    const struct event_type *t, struct event *ev, struct err *e)
 {
-	const struct event_type *t = catalog_find(ev->type);
 	UNINIT struct err why;
 	int rc;
 
@@ -300,6 +345,8 @@ judge(struct arena *a, const struct envelope_opts *o, struct event *ev,
 		return OK;
 	rc = t ? catalog_check(t, ev, &why)
 	       : json_wrong(&why, "/eventType", "is not in the catalog");
+	if (rc == OK)
+		rc = catalog_check_sequence(a, t, ev, &why);
 	if (rc == OK)
 		return OK;
 	if (o->strict) {
@@ -340,21 +387,71 @@ write_made(
 	return (struct str){ret, n};
 }
 
-/* Puts `head` behind the opening brace; there are members after it. */
+/* Members of the sequence that we made up. */
 static struct str
-insert(struct arena *a, struct str bytes, struct str head)
+write_sequence(struct arena *a, const struct event *ev, const struct made *made)
 {
-	char *p;
+	struct buf b CLEANUP(buf_done) = BUF(8 * EVENT_KEY_MAX);
+	bool rv = made->rv.n > 0 && !made->null_rv;
 
-	if (head.n == 0)
+	if (!made->key && !rv)
+		return STR_EMPTY;
+	if (!made->sequence)
+		put_open(&b, "sequence", '{');
+	if (made->key)
+		put_text(&b, "partitionKey", ev->key);
+	if (rv)
+		put_raw(&b, "recordVersion", made->rv);
+	if (!made->sequence)
+		put_close(&b, '}');
+	if (!made->sequence || made->sequence->child)
+		buf_addc(&b, ',');
+	assert(!b.failed);
+	return arena_dup(a, buf_str(&b));
+}
+
+/* `text` takes the place of `drop` bytes at `at` of what was received. */
+struct edit {
+	size_t at, drop;
+	struct str text;
+};
+
+/*
+ * The bytes with the edits, in the order of their places; *ret_before: by how
+ * much that moved the payload. Masks work inside the payload, so that what lies
+ * behind it has moved by `grown` already.
+ */
+static struct str
+edited(struct arena *a, struct str bytes, const struct edit *v, size_t n,
+    size_t payload, size_t grown, size_t *ret_before)
+{
+	size_t from = 0, more = 0;
+	char *p, *out;
+
+	*ret_before = 0;
+	for (size_t i = 0; i < n; i++)
+		more += v[i].text.n;
+	if (more == 0)
 		return bytes;
-	p = arena_try(a, bytes.n + head.n);
+	p = out = arena_try(a, bytes.n + more);
 	if (!p)
 		return (struct str){.p = NULL};
-	p[0] = '{';
-	memcpy(p + 1, head.p, head.n);
-	memcpy(p + 1 + head.n, bytes.p + 1, bytes.n - 1);
-	return (struct str){p, bytes.n + head.n};
+	for (size_t i = 0; i < n; i++) {
+		bool before = v[i].at <= payload;
+		size_t at = v[i].at + (before ? 0 : grown);
+
+		memcpy(out, bytes.p + from, at - from);
+		out += at - from;
+		if (v[i].text.n > 0)
+			memcpy(out, v[i].text.p, v[i].text.n);
+		out += v[i].text.n;
+		from = at + v[i].drop;
+		if (before)
+			*ret_before += v[i].text.n - v[i].drop;
+	}
+	memcpy(out, bytes.p + from, bytes.n - from);
+	out += bytes.n - from;
+	return (struct str){p, (size_t)(out - p)};
 }
 
 static int
@@ -362,18 +459,26 @@ compose(struct arena *a, struct json *tree, const struct envelope_opts *o,
     const struct made *made, struct event *ev, struct err *e)
 {
 	char room[MADE_BYTES];
-	struct str head = write_made(ev, made, room), raw = tree->raw;
-	/* Masks work inside the payload: what surrounds it keeps its size. */
+	struct str raw = tree->raw, bytes = raw;
 	size_t before = (size_t)(ev->payload->raw.p - raw.p);
-	size_t after = raw.n - before - ev->payload->raw.n;
-	struct str bytes = raw;
+	size_t after = raw.n - before - ev->payload->raw.n, moved;
+	struct edit v[3] = {{.at = 1, .text = write_made(ev, made, room)}};
+	size_t n = 1;
 
+	v[n++] = (struct edit){.text = write_sequence(a, ev, made), .at = 1};
+	if (made->sequence)
+		v[1].at = (size_t)(made->sequence->raw.p - raw.p) + 1;
+	if (made->null_rv && made->rv.n > 0)
+		v[n++] = (struct edit){(size_t)(made->null_rv->raw.p - raw.p),
+		    made->null_rv->raw.n, made->rv};
 	if (o->mask)
 		TRY(mask_apply(a, o->mask, ev->type, tree, &bytes, e));
-	ev->body = insert(a, bytes, head);
+	ev->body = edited(a, bytes, v, n, before, bytes.n - raw.n, &moved);
 	if (!ev->body.p)
 		return err_set(e, ERR_LIMIT, "no room for the event");
-	ev->payload_raw = str_from(ev->body, before + head.n);
+	ev->payload_raw = str_from(ev->body, before + moved);
+	if (made->sequence && made->sequence->raw.p > ev->payload->raw.p)
+		after += ev->body.n - bytes.n - moved;
 	ev->payload_raw.n -= after;
 	return OK;
 }
@@ -393,12 +498,12 @@ envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
 		return err_set(e, ERR_LIMIT,
 		    "the event has %zu bytes, at most %zu are allowed",
 		    tree->raw.n, o->body_max);
-	TRY(read_fields(tree, o, &ev, &made, e));
+	TRY(read_fields(a, tree, o, &ev, &made, e));
 	if (made.event_id)
 		ev.event_id = o->event_id ? *o->event_id : uuid_v7(o->now_us);
 	if (made.correlation)
 		ev.correlation = uuid_v7(o->now_us);
-	TRY(judge(a, o, &ev, e));
+	TRY(judge(a, o, made.of, &ev, e));
 	TRY(compose(a, tree, o, &made, &ev, e));
 	*ret = ev;
 	return OK;

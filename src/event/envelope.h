@@ -7,7 +7,9 @@
  *
  * BODY. The bytes to store are the bytes received, without blanks around them.
  * Where eventId, occurredAt or correlationId is absent it is made up and put
- * directly behind the opening brace. Masks (mask.h) replace values inside the
+ * directly behind the opening brace. Of a type of the catalog a partitionKey or
+ * recordVersion that is absent (or null) is made of the payload, and put into
+ * the sequence in the same way. Masks (mask.h) replace values inside the
  * payload. Nothing else is changed: no reformatting, no number is touched.
  *
  * FIELDS, checked in this order; the first that is wrong is reported:
@@ -23,11 +25,11 @@
  *                  and RFC 3339 with any offset, null or absent
  *   payload        an object
  *   seq, receivedAt, deliveries at the top may not be given: we add them
- * Names have no control characters. null is not the same as absent. Other
- * members are kept and not looked at.
+ * Names have no control characters. null is not the same as absent, but for
+ * recordVersion. Other members are kept and not looked at.
  *
- * SCHEMA. In strict mode an unknown type or version, or a payload that does
- * not fit the catalog, is ERR_INVALID. In open mode an unknown type is fine,
+ * SCHEMA. In strict mode an unknown type or version, a payload that does not
+ * fit the catalog, or a sequence that does not fit the payload is ERR_INVALID. In open mode an unknown type is fine,
  * and what does not fit a known one is `warning`.
  *
  * LIFE. An event borrows from the input and the arena: both must outlive it.

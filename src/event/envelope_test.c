@@ -310,6 +310,85 @@ schema_mode_decides(void **)
 	}
 }
 
+/* Of a type of the catalog: with what the payload says. */
+static void
+the_sequence_is_filled_in(void **)
+{
+#define REC  "22222222-2222-4222-8222-22222222222b"
+#define LATE "2026-01-10T12:00:00.123Z"
+#define PAYLOAD                                                                \
+	"\"payload\":{\"objectName\":\"A \\\"b\",\"recordId\":\"" REC          \
+	"\",\"ownerId\":\"" REC                                                \
+	"\",\"changedFields\":[],\"recordVersion\":\"" LATE "\"}"
+#define KEY "\"partitionKey\":\"A \\\"b:" TENANT ":" REC "\""
+#define RV  "\"recordVersion\":\"" LATE "\""
+	static const struct {
+		const char *before, *after; /* of the payload */
+		const char *want;           /* in the body */
+		const char *strict;         /* where it is wrong, or NULL */
+	} ROWS[] = {
+	    {"", "", "\"sequence\":{" KEY "," RV "},", NULL},
+	    {"\"sequence\":{},", "", "\"sequence\":{" KEY "," RV "},", NULL},
+	    {"", ",\"sequence\":{ }", ",\"sequence\":{" KEY "," RV " }", NULL},
+	    {"", ",\"sequence\":{\"recordVersion\":null}",
+		",\"sequence\":{" KEY "," RV "}", NULL},
+	    {"\"sequence\":{\"x\":1,\"recordVersion\": null ,\"y\":2},", "",
+		"\"sequence\":{" KEY ",\"x\":1,\"recordVersion\": \"" LATE
+		"\" ,\"y\":2},",
+		NULL},
+	    {"\"sequence\":{" KEY "},", "", "\"sequence\":{" RV "," KEY "},",
+		NULL},
+	    {"\"sequence\":{\"recordVersion\":\"2026-01-10T21:00:00.123+09:00\"},",
+		"", "\"sequence\":{" KEY ",\"recordVersion\":\"2026-01-10T21",
+		NULL},
+	    {"\"sequence\":{\"partitionKey\":\"mine\"},", "",
+		"\"sequence\":{" RV ",\"partitionKey\":\"mine\"},",
+		"/sequence/partitionKey"},
+	    {"\"sequence\":{\"recordVersion\":\"2026-01-10T12:00:00Z\"},", "",
+		"\"recordVersion\":\"2026-01-10T12:00:00Z\"},",
+		"/sequence/recordVersion"},
+	};
+
+	for (size_t i = 0; i < 2 * COUNT_OF(ROWS); i++) {
+		struct mask *mask = NULL;
+		struct envelope_opts o = {.now_us = NOW, .strict = i % 2};
+		struct event ev = {0};
+		char text[2048];
+		int rc;
+
+		(void)snprintf(text, sizeof(text),
+		    "{\"schemaVersion\":1,\"eventType\":\"RecordUpdated\",\"tenantId\":\"%s\",\"producer\":{\"service\":\"core\",\"instanceId\":\"p\"},%s%s%s}",
+		    TENANT, ROWS[i / 2].before, PAYLOAD, ROWS[i / 2].after);
+		assert_int_equal(
+		    mask_parse(arena, STR("*:/payload/ownerId"), &mask, &e),
+		    OK);
+		o.mask = mask;
+		rc = parse_with(text, &o, &ev);
+		if (o.strict && ROWS[i / 2].strict) {
+			assert_int_equal(rc, ERR_INVALID);
+			assert_string_equal(e.at, ROWS[i / 2].strict);
+		} else {
+			struct json *j;
+			const char *body;
+
+			if (rc < 0)
+				fail_msg("%s: %s: %s", text, e.at, e.text);
+			body = arena_z(arena, ev.body);
+			if (!strstr(body, ROWS[i / 2].want))
+				fail_msg("%s lacks %s", body, ROWS[i / 2].want);
+			assert_int_equal(
+			    json_parse(arena, ev.body, &j, &e), OK);
+			assert_true(str_eq(
+			    json_get(j, "payload")->raw, ev.payload_raw));
+			assert_true(
+			    ev.has_rv &&
+			    ev.warning.n ==
+				(ROWS[i / 2].strict ? ev.warning.n : 0));
+		}
+		arena_reset(arena);
+	}
+}
+
 static void
 our_prefixes_are_ours(void **)
 {
@@ -427,6 +506,7 @@ main(void)
 	    cmocka_unit_test(made_ids_are_new),
 	    cmocka_unit_test(a_batch_is_read_from_its_tree),
 	    cmocka_unit_test(schema_mode_decides),
+	    cmocka_unit_test(the_sequence_is_filled_in),
 	    cmocka_unit_test(our_prefixes_are_ours),
 	    cmocka_unit_test(masks_change_body_and_payload),
 	    cmocka_unit_test(size_is_bounded),

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/limits.h"
 #include "event/limits.h"
 
 /* Incoming webhooks (source/hook.h). */
@@ -28,6 +29,8 @@
 #define REFUSED_MEM      (16 * MIB)
 
 /* The outbox relay (source/relay.h). */
+#define OUTBOXES_MAX       (CONF_NAMED_MAX + 1) /* and the one without a name */
+#define OUTBOX_NAME_MAX    48               /* "outbox.", a name of settings */
 #define OUTBOX_TABLE_MAX   140              /* two names of 63, quoted */
 #define OUTBOX_FETCH_ROWS  1000             /* read at once */
 #define OUTBOX_CHUNK_ROWS  COMMIT_BATCH_MAX /* one append */
@@ -42,6 +45,13 @@
 #define OUTBOX_LAG_MAX     100000 /* rows that are counted */
 #define OUTBOX_LAG_MS      5000
 #define OUTBOX_BACKOFF_MS  30000 /* longest pause after failures */
+/* The turn of one relay among several (source/pglease.h): how often it says
+ * that it lives; after how much silence it stops by itself, and the others end
+ * its sessions; how often these look. */
+#define OUTBOX_BEAT_MS     3000
+#define OUTBOX_HOLD_MS     10000
+#define OUTBOX_SILENT_MS   15000
+#define OUTBOX_STANDBY_MS  2000
 /* xid mode: marks are gathered up to so many, or so long; how many may wait;
  * and how often the rows behind the window are looked through. */
 #define OUTBOX_MARK_ROWS   5000

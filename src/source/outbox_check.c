@@ -40,6 +40,9 @@ struct look {
 	struct outbox_told *t;
 	struct pgwire w;
 	sqlite3 *db;
+	bool has_rows;
+	char user[160]; /* quoted */
+	struct buf mend;
 };
 
 static void
@@ -56,7 +59,7 @@ PRINTF(3, 4)
 static void
 tell(struct look *k, const char *what, const char *fmt, ...)
 {
-	char mend[512];
+	char mend[2048];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -65,27 +68,88 @@ tell(struct look *k, const char *what, const char *fmt, ...)
 	say(k, true, what, mend);
 }
 
+/* Of a table with rows: without NOT NULL where they would have no value. */
+static const char *
+made_as(const struct look *k, const struct column *c, char ret[96])
+{
+	const char *must = strstr(c->mended, " NOT NULL");
+
+	if (k->db)
+		return "TEXT";
+	if (!must || !k->has_rows || strstr(c->mended, "DEFAULT"))
+		return c->mended;
+	(void)snprintf(ret, 96, "%.*s", (int)(must - c->mended), c->mended);
+	return ret;
+}
+
+/* Its default goes before the type and comes behind it: it may not fit. */
+static void
+tell_type(
+    struct look *k, const struct column *c, const char *bars, const char *what)
+{
+	const char *initial = strstr(c->mended, "DEFAULT ");
+	bool own = strstr(c->mended, "IDENTITY") == NULL;
+	const char *from = strcmp(bars, "|bytea|") == 0
+			       ? "convert_from(%s, 'UTF8')"
+			       : "%s::text";
+	char value[64], drop[96] = "", set[160] = "";
+	const char *at = strstr(from, "%s");
+
+	(void)snprintf(value, sizeof(value), "%.*s%s%s", (int)(at - from), from,
+	    c->name, at + 2);
+	if (own)
+		(void)snprintf(drop, sizeof(drop),
+		    "ALTER COLUMN %s DROP DEFAULT, ", c->name);
+	if (own && initial)
+		(void)snprintf(set, sizeof(set), ", ALTER COLUMN %s SET %s",
+		    c->name, initial);
+	tell(k, what,
+	    "ALTER TABLE %s %sALTER COLUMN %s TYPE %.*s USING %s::%.*s%s;",
+	    k->o->table, drop, c->name, (int)strcspn(c->mended, " "), c->mended,
+	    value, (int)strcspn(c->mended, " "), c->mended, set);
+}
+
 /* `bars`: the type that it has, between bars; "" when it is not there. */
 static void
 tell_column(struct look *k, const struct column *c, const char *bars)
 {
-	char what[256];
+	char what[256], as[96];
 
 	if (!*bars) {
 		(void)snprintf(
 		    what, sizeof(what), "there is no column %s", c->name);
 		tell(k, what, "ALTER TABLE %s ADD COLUMN %s %s;", k->o->table,
-		    c->name, k->db ? "TEXT" : c->mended);
+		    c->name, made_as(k, c, as));
 	} else {
 		(void)snprintf(what, sizeof(what), "column %s is %.*s", c->name,
 		    (int)strcspn(bars + 1, "|"), bars + 1);
-		tell(k, what, "ALTER TABLE %s ALTER COLUMN %s TYPE %.*s;",
-		    k->o->table, c->name, (int)strcspn(c->mended, " "),
-		    c->mended);
+		tell_type(k, c, bars, what);
 	}
 }
 
 /* PostgreSQL ------------------------------------------------------------------ */
+
+/* %t is the table, %u this user; valid until the next one. */
+static const char *
+mend_of(struct look *k, const char *form)
+{
+	struct buf *b = &k->mend;
+
+	buf_clear(b);
+	for (; *form; form++) {
+		if (form[0] != '%') {
+			buf_addc(b, *form);
+			continue;
+		}
+		form++;
+		if (*form == 't')
+			buf_addz(b, k->o->table);
+		else
+			buf_addz(b, k->user);
+	}
+	buf_addc(b, '\0');
+	return b->failed ? "" : b->p;
+}
 
 static int
 columns_pg(struct look *k, struct err *e)
@@ -113,7 +177,8 @@ columns_pg(struct look *k, struct err *e)
 			 strcmp(bars, "|jsonb|") == 0)
 			say(k, false,
 			    "payload is jsonb: PostgreSQL rewrites the text, so receivers do not get the bytes that were written",
-			    "ALTER TABLE … ALTER COLUMN payload TYPE json;");
+			    mend_of(k,
+				"ALTER TABLE %t ALTER COLUMN payload TYPE json;"));
 	}
 	return OK;
 }
@@ -131,41 +196,41 @@ columns_pg(struct look *k, struct err *e)
 static const struct rule {
 	const char *sql;         /* answers t when all is well */
 	bool xid;                /* for that mode alone */
-	const char *what, *mend; /* the mend's %s is the table */
+	const char *what, *mend; /* mend_of() */
 } RULES[] = {
     {INDEX_WHERE UNIQUE_ALONE "a.attname = 'event_id')", false,
-	"event_id is not unique", "CREATE UNIQUE INDEX ON %s (event_id);"},
+	"event_id is not unique", "CREATE UNIQUE INDEX ON %t (event_id);"},
     {INDEX_WHERE UNIQUE_ALONE "a.attname = 'id')", false, "id is not unique",
-	"ALTER TABLE %s ADD PRIMARY KEY (id);"},
+	"CREATE UNIQUE INDEX ON %t (id);"},
     {INDEX_WHERE
 	"a.attname = 'id' AND"
 	" pg_get_expr(i.indpred, i.indrelid) = '(published_at IS NULL)')",
 	false,
 	"there is no index of the rows that wait: each look would read the whole table",
-	"CREATE INDEX ON %s (id) WHERE published_at IS NULL;"},
+	"CREATE INDEX ON %t (id) WHERE published_at IS NULL;"},
     {INDEX_WHERE "i.indpred IS NULL AND a.attname = 'xid')", true,
 	"xid has no index: each look would read the whole table",
-	"CREATE INDEX ON %s (xid);"},
+	"CREATE INDEX ON %t (xid);"},
     {NO_COLUMN("xid") "EXISTS (SELECT 1 FROM pg_attrdef d JOIN pg_attribute a"
 		      " ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE"
 		      " a.attname = 'xid' AND pg_get_expr(d.adbin, d.adrelid) ="
 		      " 'pg_current_xact_id()' AND a.attnotnull AND"
 		      " d.adrelid = $1::regclass)",
 	true, "xid is not filled in by the database",
-	"ALTER TABLE %s ALTER COLUMN xid SET DEFAULT pg_current_xact_id(), ALTER COLUMN xid SET NOT NULL;"},
+	"UPDATE %t SET xid = pg_current_xact_id() WHERE xid IS NULL; ALTER TABLE %t ALTER COLUMN xid SET DEFAULT pg_current_xact_id(), ALTER COLUMN xid SET NOT NULL;"},
     {"SELECT coalesce((SELECT bool_and(s.seqcache = 1) FROM pg_depend d JOIN"
      " pg_sequence s ON s.seqrelid = d.objid WHERE d.refclassid ="
      " 'pg_class'::regclass AND d.classid = 'pg_class'::regclass AND"
      " d.refobjid = $1::regclass), true)",
 	false,
 	"the sequence of id hands out ids in blocks (CACHE over 1): the events of one record could get ids in another order than they were written",
-	"ALTER TABLE %s ALTER COLUMN id SET CACHE 1;"},
+	"DO $$ DECLARE s regclass; BEGIN FOR s IN SELECT d.objid FROM pg_depend d JOIN pg_sequence q ON q.seqrelid = d.objid WHERE d.refobjid = '%t'::regclass LOOP EXECUTE 'ALTER SEQUENCE ' || s || ' CACHE 1'; END LOOP; END $$;"},
     {"SELECT has_table_privilege($1::regclass, 'SELECT')", false,
-	"this user may not read it", "GRANT SELECT ON %s TO CURRENT_USER;"},
+	"this user may not read it", "GRANT SELECT ON %t TO %u;"},
     {NO_COLUMN("published_at") "has_column_privilege($1::regclass,"
 			       " 'published_at', 'UPDATE')",
 	false, "this user may not set published_at",
-	"GRANT UPDATE (published_at) ON %s TO CURRENT_USER;"},
+	"GRANT UPDATE (published_at) ON %t TO %u;"},
 };
 
 /* Whether the statement, whose parameter is the table, answers t. */
@@ -183,28 +248,60 @@ rules_pg(struct look *k, struct err *e)
 {
 	for (size_t i = 0; i < COUNT_OF(RULES); i++) {
 		const struct rule *r = &RULES[i];
-		const char *arg = strstr(r->mend, "%s");
-
 		if ((r->xid && !k->o->xid) || TRY(holds(k, r->sql, e)))
 			continue;
-		tell(k, r->what, "%.*s%s%s", (int)(arg - r->mend), r->mend,
-		    k->o->table, arg + 2);
+		say(k, true, r->what, mend_of(k, r->mend));
 	}
+	return OK;
+}
+
+/* The shell's line that makes the table, where this connection leads. */
+static void
+tell_absent_pg(struct look *k)
+{
+	const char *table = k->o->bare, *options = PQoptions(k->w.pg);
+	bool more = options && *options;
+
+	tell(k, "there is no such table",
+	    "hikyaku outbox schema --postgres --table %s | %s%s%spsql -h '%s' -p %s -U '%s' -d '%s'",
+	    table, more ? "PGOPTIONS='" : "", more ? options : "",
+	    more ? "' " : "", PQhost(k->w.pg), PQport(k->w.pg), PQuser(k->w.pg),
+	    PQdb(k->w.pg));
+}
+
+static int
+learn_pg(struct look *k, struct err *e)
+{
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
+	char sql[OUTBOX_TABLE_MAX + 64];
+
+	TRY(pgwire_ask(
+	    &k->w, "SELECT quote_ident(current_user)", NULL, &res, e));
+	(void)snprintf(k->user, sizeof(k->user), "%s", PQgetvalue(res, 0, 0));
+	PQclear(res);
+	res = NULL;
+	if (!TRY(holds(
+		k, "SELECT has_table_privilege($1::regclass, 'SELECT')", e)))
+		return OK;
+	(void)snprintf(
+	    sql, sizeof(sql), "SELECT EXISTS (SELECT 1 FROM %s)", k->o->table);
+	TRY(pgwire_ask(&k->w, sql, NULL, &res, e));
+	k->has_rows = PQgetvalue(res, 0, 0)[0] == 't';
 	return OK;
 }
 
 static int
 check_pg(struct look *k, struct err *e)
 {
-	TRY(pgwire_open(&k->w, k->o->url, NULL, e));
+	TRY(pgwire_open(&k->w, k->o->url, "hikyaku outbox check", NULL, e));
 	if (!TRY(holds(k, "SELECT to_regclass($1) IS NOT NULL", e))) {
-		say(k, true, "there is no such table",
-		    "hikyaku outbox schema --postgres | psql …");
+		tell_absent_pg(k);
 		return OK;
 	}
+	TRY(learn_pg(k, e));
 	if (k->o->xid && PQserverVersion(k->w.pg) < 130000)
 		say(k, true, "this PostgreSQL has no xid8",
-		    "PostgreSQL 13 or later, or outbox.mode = polling");
+		    "-- PostgreSQL 13 or later, or outbox.mode = polling");
 	TRY(columns_pg(k, e));
 	return rules_pg(k, e);
 }
@@ -229,28 +326,36 @@ any_lite(struct look *k, const char *sql, const char *table, const char *arg)
 	return any;
 }
 
+/*
+ * A column can't become the key: a table anew, with the rows in their order.
+ * The old one stays, with what else it has.
+ */
 static void
-look_lite(struct look *k, const char *table)
+tell_anew(struct look *k, const char *table, bool has_id)
 {
-	if (!any_lite(
-		k, "SELECT count(*) FROM pragma_table_info(?1)", table, NULL)) {
-		say(k, true, "there is no such table",
-		    "hikyaku outbox schema --sqlite | sqlite3 …");
-		return;
+	struct buf cols CLEANUP(buf_done) = BUF(2 * KIB);
+	struct buf names CLEANUP(buf_done) = BUF(2 * KIB);
+
+	for (size_t i = 1; i < COUNT_OF(COLUMNS); i++) {
+		const char *name = COLUMNS[i].name;
+
+		if (COLUMNS[i].xid)
+			continue;
+		buf_fmt(&cols, ", %s TEXT%s%s", name,
+		    strcmp(name, "event_id") == 0 ? " UNIQUE" : "",
+		    strcmp(name, "schema_version") == 0 ? " DEFAULT 1" : "");
+		buf_fmt(&names, "%s%s", names.n ? ", " : "", name);
 	}
-	for (size_t i = 0; i < COUNT_OF(COLUMNS); i++)
-		if (!COLUMNS[i].xid &&
-		    !any_lite(k,
-			"SELECT count(*) FROM pragma_table_info(?1) WHERE"
-			" name = ?2 COLLATE NOCASE",
-			table, COLUMNS[i].name))
-			tell_column(k, &COLUMNS[i], "");
-	if (!any_lite(k,
-		"SELECT count(*) FROM pragma_table_info(?1) WHERE name = 'id'"
-		" COLLATE NOCASE AND pk = 1 AND type = 'INTEGER' COLLATE NOCASE",
-		table, NULL))
-		say(k, true, "id is not INTEGER PRIMARY KEY",
-		    "make the table anew: hikyaku outbox schema --sqlite");
+	tell(k, "id is not INTEGER PRIMARY KEY",
+	    "ALTER TABLE \"%s\" RENAME TO \"%s_before\"; CREATE TABLE \"%s\" (id INTEGER PRIMARY KEY AUTOINCREMENT%.*s); CREATE INDEX \"%s_waiting\" ON \"%s\" (id) WHERE published_at IS NULL; INSERT INTO \"%s\" (%.*s) SELECT %.*s FROM \"%s_before\" ORDER BY %s;",
+	    table, table, table, STR_ARG(buf_str(&cols)), table, table, table,
+	    STR_ARG(buf_str(&names)), STR_ARG(buf_str(&names)), table,
+	    has_id ? "id" : "rowid");
+}
+
+static void
+indexes_lite(struct look *k, const char *table)
+{
 	if (!any_lite(k,
 		"SELECT count(*) FROM pragma_index_list(?1) l WHERE l.\"unique\""
 		" AND NOT l.partial AND (SELECT count(*) FROM"
@@ -258,8 +363,8 @@ look_lite(struct look *k, const char *table)
 		" pragma_index_info(l.name)) = 'event_id' COLLATE NOCASE",
 		table, NULL))
 		tell(k, "event_id is not unique",
-		    "CREATE UNIQUE INDEX %s_event_id ON %s (event_id);", table,
-		    k->o->table);
+		    "CREATE UNIQUE INDEX \"%s_event_id\" ON %s (event_id);",
+		    table, k->o->table);
 	if (!any_lite(k,
 		"SELECT count(*) FROM pragma_index_list(?1) l JOIN"
 		" sqlite_master m ON m.name = l.name WHERE l.partial AND"
@@ -267,24 +372,46 @@ look_lite(struct look *k, const char *table)
 		table, NULL))
 		tell(k,
 		    "there is no index of the rows that wait: each look would read the whole table",
-		    "CREATE INDEX %s_unpublished ON %s (id) WHERE published_at IS NULL;",
+		    "CREATE INDEX \"%s_unpublished\" ON %s (id) WHERE published_at IS NULL;",
 		    table, k->o->table);
+}
+
+static void
+look_lite(struct look *k, const char *table, const char *path)
+{
+	static const char HAS[] =
+	    "SELECT count(*) FROM pragma_table_info(?1) WHERE"
+	    " name = ?2 COLLATE NOCASE";
+
+	if (!any_lite(
+		k, "SELECT count(*) FROM pragma_table_info(?1)", table, NULL)) {
+		tell(k, "there is no such table",
+		    "hikyaku outbox schema --sqlite --table %s | sqlite3 '%s'",
+		    table, path);
+		return;
+	}
+	for (size_t i = 1; i < COUNT_OF(COLUMNS); i++)
+		if (!COLUMNS[i].xid &&
+		    !any_lite(k, HAS, table, COLUMNS[i].name))
+			tell_column(k, &COLUMNS[i], "");
+	if (any_lite(k,
+		"SELECT count(*) FROM pragma_table_info(?1) WHERE name = 'id'"
+		" COLLATE NOCASE AND pk = 1 AND type = 'INTEGER' COLLATE NOCASE",
+		table, NULL))
+		indexes_lite(k, table);
+	else
+		tell_anew(k, table, any_lite(k, HAS, table, "id"));
 	if (sqlite3_db_readonly(k->db, "main") == 1)
 		say(k, true, "this user may not set published_at",
-		    "chmod or chown the file and its folder");
+		    "-- chmod or chown the file and its folder");
 }
 
 static int
 check_lite(struct look *k, const char *path, struct err *e)
 {
-	struct str name = {.p = k->o->table + 1};
-	char table[OUTBOX_TABLE_MAX];
-
-	name.n = strlen(name.p) - 1;
-	if (memchr(name.p, '"', name.n))
+	if (strchr(k->o->bare, '.'))
 		return err_set(e, ERR_INVALID,
-		    "outbox.table has no schema in a SQLite file");
-	(void)snprintf(table, sizeof(table), "%.*s", STR_ARG(name));
+		    "%s.table has no schema in a SQLite file", k->o->name);
 	if (access(path, F_OK) != 0)
 		return err_set(e, ERR_ABSENT, "%s is not there", path);
 	if (sqlite3_open_v2(path, &k->db, SQLITE_OPEN_READWRITE, NULL) !=
@@ -294,17 +421,18 @@ check_lite(struct look *k, const char *path, struct err *e)
 		NULL, NULL) != SQLITE_OK)
 		return err_set(
 		    e, ERR_AWAY, "%s: %s", path, sqlite3_errmsg(k->db));
-	look_lite(k, table);
+	look_lite(k, k->o->bare, path);
 	return OK;
 }
 
 int
 outbox_check(const struct outbox_opts *o, struct outbox_told *t, struct err *e)
 {
-	struct look k = {.o = o, .t = t};
+	struct look k = {.o = o, .t = t, .mend = BUF(2 * KIB)};
 	const char *path = outbox_file(o->url);
 	int rc = path ? check_lite(&k, path, e) : check_pg(&k, e);
 
+	buf_done(&k.mend);
 	pgwire_close(&k.w);
 	(void)sqlite3_close(k.db);
 	return rc;

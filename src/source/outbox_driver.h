@@ -57,8 +57,12 @@ struct outbox_sink {
 struct outbox_driver {
 	int (*open)(const struct outbox_opts *o, void **ret, struct err *e);
 	void (*close)(void *self);
-	/* 1: ours alone until close(); 0: another relay has it. */
+	/* 1: it is this relay's turn, alone; 0: another one has it, and this
+	 * is to be asked again. */
 	int (*lock)(void *self, struct err *e);
+	/* It is still its turn: before each append, and while one is waited
+	 * for. */
+	int (*keep)(void *self, struct err *e);
 	int (*begin)(void *self, struct err *e);
 	/* 1: rows were handed over, 0: there are no more in this round. */
 	int (*next)(void *self, const struct outbox_sink *sink, struct err *e);

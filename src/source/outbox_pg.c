@@ -33,14 +33,15 @@
  * is read again and known by its event id. Every OUTBOX_SWEEP_MS a round of
  * polling looks for what no window can see: rows with a null or odd xid.
  *
- * Marks are sent on a second connection, in large pieces, behind the append;
- * the advisory lock is held by the one that reads and ends with it.
+ * Marks are sent on a second connection, in large pieces, behind the append.
+ *
+ * Whose turn it is: pglease.h. Who stands by has no other connection than that.
  */
 #include <poll.h>
 
 #include "base/log/log.h"
 #include "source/outbox_driver.h"
-#include "source/pgwire.h"
+#include "source/pglease.h"
 
 /* What was sent. */
 enum { SENT_PLAIN, SENT_SNAP, SENT_FETCH, SENT_MARK };
@@ -64,6 +65,7 @@ enum {
 
 struct self {
 	struct outbox_opts o;
+	struct pglease lease;
 	struct pgwire w, marker;
 	/* the round */
 	bool window;           /* by snapshot; else polling */
@@ -88,6 +90,7 @@ close_self(void *self)
 
 	pgwire_close(&s->w);
 	pgwire_close(&s->marker);
+	pglease_close(&s->lease);
 	buf_done(&s->sql);
 	buf_done(&s->snap);
 	buf_done(&s->prev);
@@ -108,7 +111,6 @@ static int
 open_self(const struct outbox_opts *o, void **ret, struct err *e)
 {
 	struct self *s = mem_get(sizeof(*s));
-	PGresult *res CLEANUP(pgconn_clear) = NULL;
 	int rc;
 
 	s->o = *o;
@@ -117,11 +119,7 @@ open_self(const struct outbox_opts *o, void **ret, struct err *e)
 	s->prev = BUF(OUTBOX_SNAP_MAX);
 	s->marks =
 	    mem_array(OUTBOX_MARKS_MAX + OUTBOX_CHUNK_ROWS, sizeof(*s->marks));
-	rc = pgwire_open(&s->w, o->url, o->stop, e);
-	if (rc == OK && o->xid)
-		rc = pgwire_open(&s->marker, o->url, o->stop, e);
-	if (rc == OK)
-		rc = pgwire_ask(&s->w, "LISTEN hikyaku_outbox", NULL, &res, e);
+	rc = pglease_open(&s->lease, o->url, o->stop, e);
 	if (rc < 0)
 		close_self(s);
 	else
@@ -130,17 +128,35 @@ open_self(const struct outbox_opts *o, void **ret, struct err *e)
 }
 
 static int
+keep(void *self, struct err *e)
+{
+	struct self *s = self;
+
+	return pglease_keep(&s->lease, e);
+}
+
+/* Its waits are part of the turn. */
+static int
+open_one(struct self *s, struct pgwire *w, struct err *e)
+{
+	TRY(pgwire_open(w, s->o.url, s->lease.name, s->o.stop, e));
+	w->idle = keep;
+	w->idle_ctx = s;
+	return OK;
+}
+
+static int
 lock(void *self, struct err *e)
 {
 	struct self *s = self;
-	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
-	/* The first half is "hiky". */
-	TRY(pgwire_ask(&s->w,
-	    "SELECT pg_try_advisory_lock((1751739257::bigint << 32) |"
-	    " $1::regclass::oid::bigint)",
-	    s->o.table, &res, e));
-	return PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
+	if (TRY(pglease_take(&s->lease, s->o.table, e)) == 0)
+		return 0;
+	TRY(open_one(s, &s->w, e));
+	if (s->o.xid)
+		TRY(open_one(s, &s->marker, e));
+	TRY(pgwire_do(&s->w, "LISTEN hikyaku_outbox", NULL, e));
+	return 1;
 }
 
 /* Rounds --------------------------------------------------------------------- */
@@ -490,8 +506,11 @@ wait_more(void *self, int fd, int64_t ms, struct err *e)
 
 		if (s->o.xid)
 			TRY(marks_flush(s, false, e));
+		TRY(keep(s, e));
 		if (left <= 0)
 			break;
+		if (left > OUTBOX_BEAT_MS)
+			left = OUTBOX_BEAT_MS;
 		if (s->o.xid && s->n_marks + s->marker.n > 0 &&
 		    left > OUTBOX_MARK_MS / 2)
 			left = OUTBOX_MARK_MS / 2;
@@ -528,6 +547,7 @@ const struct outbox_driver OUTBOX_POSTGRES = {
     .open = open_self,
     .close = close_self,
     .lock = lock,
+    .keep = keep,
     .begin = outbox_pg_begin,
     .next = next,
     .mark = mark,

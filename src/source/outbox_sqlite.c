@@ -119,6 +119,12 @@ lock(void *, struct err *)
 }
 
 static int
+keep(void *, struct err *)
+{
+	return OK;
+}
+
+static int
 outbox_sqlite_begin(void *self, struct err *e)
 {
 	struct self *s = self;
@@ -248,6 +254,7 @@ const struct outbox_driver OUTBOX_SQLITE = {
     .open = open_self,
     .close = close_self,
     .lock = lock,
+    .keep = keep,
     .begin = outbox_sqlite_begin,
     .next = next,
     .mark = mark,

@@ -46,6 +46,8 @@ wait_for(struct pgwire *w, short events, int64_t until_ms, const char *late,
 			return err_set(e, ERR_BUSY, "the relay stops");
 		if (pgconn_wait(w->pg, events, look))
 			return OK;
+		if (w->idle)
+			TRY(w->idle(w->idle_ctx, e));
 		if (now >= until_ms)
 			return err_set(e, ERR_AWAY, "PostgreSQL%s", late);
 	}
@@ -72,8 +74,9 @@ connect_it(struct pgwire *w, struct err *e)
 	return OK;
 }
 
+/* The name is set last: one in the url would win over a parameter. */
 static int
-set_up(struct pgwire *w, struct err *e)
+set_up(struct pgwire *w, const char *name, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -87,33 +90,33 @@ set_up(struct pgwire *w, struct err *e)
 	if (PQsetnonblocking(w->pg, 1) != 0 || !PQenterPipelineMode(w->pg))
 		return pgwire_fail(w, NULL, e);
 	for (size_t i = 0; i < COUNT_OF(SETTINGS); i++) {
-		PGresult *res CLEANUP(pgconn_clear) = NULL;
 		char sql[96];
 
 		(void)snprintf(sql, sizeof(sql), "SET %s = %d",
 		    SETTINGS[i].name, SETTINGS[i].ms);
-		TRY(pgwire_ask(w, sql, NULL, &res, e));
+		TRY(pgwire_do(w, sql, NULL, e));
 	}
-	return OK;
+	return pgwire_do(
+	    w, "SELECT set_config('application_name', $1, false)", name, e);
 }
 
 int
-pgwire_open(struct pgwire *w, const char *url, const bool *stop, struct err *e)
+pgwire_open(struct pgwire *w, const char *url, const char *name,
+    const bool *stop, struct err *e)
 {
 	/* `dbname` first: it holds the whole url, which wins over what is
 	 * before it alone. */
-	static const char *const KEYS[] = {"application_name",
-	    "client_encoding", "keepalives_idle", "keepalives_interval",
-	    "keepalives_count", "tcp_user_timeout", "dbname", NULL};
-	const char *values[] = {
-	    "hikyaku relay", "UTF8", "10", "5", "3", "30000", url, NULL};
+	static const char *const KEYS[] = {"client_encoding", "keepalives_idle",
+	    "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+	    "dbname", NULL};
+	const char *values[] = {"UTF8", "10", "5", "3", "30000", url, NULL};
 	int rc;
 
-	*w = (struct pgwire){.stop = stop};
+	*w = (struct pgwire){.stop = stop, .answer_ms = OUTBOX_ANSWER_MS};
 	w->pg = PQconnectStartParams(KEYS, values, 1);
 	rc = connect_it(w, e);
 	if (rc == OK)
-		rc = set_up(w, e);
+		rc = set_up(w, name, e);
 	if (rc < 0)
 		pgwire_close(w);
 	return rc;
@@ -167,7 +170,7 @@ pgwire_sync(struct pgwire *w, struct err *e)
 int
 pgwire_flush(struct pgwire *w, struct err *e)
 {
-	int64_t until = clock_mono_ms() + OUTBOX_ANSWER_MS;
+	int64_t until = clock_mono_ms() + w->answer_ms;
 	int left;
 
 	if (!PQsendFlushRequest(w->pg))
@@ -206,7 +209,7 @@ pgwire_ready(struct pgwire *w, struct err *e)
 int
 pgwire_get(struct pgwire *w, bool rows, PGresult **ret, struct err *e)
 {
-	int64_t until = clock_mono_ms() + OUTBOX_ANSWER_MS;
+	int64_t until = clock_mono_ms() + w->answer_ms;
 	PGresult *res;
 	ExecStatusType status;
 
@@ -254,4 +257,12 @@ pgwire_ask(struct pgwire *w, const char *sql, const char *param, PGresult **ret,
 	*ret = last;
 	last = NULL;
 	return OK;
+}
+
+int
+pgwire_do(struct pgwire *w, const char *sql, const char *param, struct err *e)
+{
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
+
+	return pgwire_ask(w, sql, param, &res, e);
 }

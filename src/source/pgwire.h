@@ -6,7 +6,7 @@
  * database works while our log is written. What was sent is remembered in a
  * ring, so that each answer is known for what it is.
  *
- * Every wait ends: by OUTBOX_ANSWER_MS, or when the relay stops. After a
+ * Every wait ends: by answer_ms, or when the relay stops. After a
  * failure the connection is of no more use; pgwire_close() is the next call.
  *
  * LIFE. One thread. A result belongs to whoever got it.
@@ -22,14 +22,19 @@
 struct pgwire {
 	PGconn *pg;
 	const bool *stop;
+	int64_t answer_ms; /* for anything from PostgreSQL */
+	/* Called while it waits, often; a failure ends the wait. NULL is fine. */
+	int (*idle)(void *ctx, struct err *e);
+	void *idle_ctx;
 	int ahead[PGWIRE_AHEAD]; /* kinds, the caller's own; ring */
 	size_t first, n;
 	bool fresh; /* nothing was read of the first one's answer yet */
 };
 
-/* With the session's time-outs set. */
-int pgwire_open(struct pgwire *w, const char *url, const bool *stop,
-    struct err *e) MUST_CHECK;
+/* With the session's time-outs set, and its application_name: letters, digits
+ * and blanks. */
+int pgwire_open(struct pgwire *w, const char *url, const char *name,
+    const bool *stop, struct err *e) MUST_CHECK;
 void pgwire_close(struct pgwire *w); /* a zeroed one is fine */
 
 /* One statement; PGWIRE_SYNC ends a run of them. */
@@ -60,6 +65,10 @@ int pgwire_ready(struct pgwire *w, struct err *e) MUST_CHECK;
  */
 int pgwire_ask(struct pgwire *w, const char *sql, const char *param,
     PGresult **ret, struct err *e) MUST_CHECK;
+
+/* The same, for what it does and not for what it says. */
+int pgwire_do(struct pgwire *w, const char *sql, const char *param,
+    struct err *e) MUST_CHECK;
 
 /* The error of a result, or of the connection when res is NULL. */
 int pgwire_fail(struct pgwire *w, const PGresult *res, struct err *e);

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "event/append.h"
@@ -13,7 +12,6 @@
 #include "source/refused.h"
 #include "source/row.h"
 
-#define SOURCE_NAME   "outbox"
 #define BACKOFF_FIRST 250
 #define POST_TRIES    100 /* of 50 ms, while too much waits to be written */
 
@@ -33,7 +31,7 @@ struct relay {
 	struct relay_opts o;
 	struct outbox_opts outbox;
 	const struct outbox_driver *driver;
-	int64_t poll_ms;
+	int label; /* of its metrics */
 	struct thread *thread;
 	int fd; /* an eventfd: a job is done, or it is time to stop */
 	bool stop;
@@ -102,7 +100,7 @@ row_opts(struct relay *r, const struct chunk *c)
 	    .keep = c->arena,
 	    .scratch = r->scratch,
 	    .text = &r->text,
-	    .source = STR(SOURCE_NAME),
+	    .source = str_of(r->outbox.name),
 	    .strict = r->o.strict,
 	    .mask = r->o.mask,
 	    .body_max = (size_t)r->outbox.body_max,
@@ -171,6 +169,7 @@ post(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
 	    .ctx = c,
 	    .done = appended,
 	};
+	TRY(r->driver->keep(r->self, e));
 	atomic_store(&c->over, false);
 	for (int i = 0; i < POST_TRIES && rc == ERR_AWAY; i++) {
 		rc = append_post(r->o.append, &c->job, e);
@@ -182,16 +181,22 @@ post(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
 	return rc;
 }
 
-/* The append always answers, also when we are to stop. */
+/* The append always answers, also when we are to stop or lost our turn. */
 static int
 wait_appended(struct relay *r, struct chunk *c, struct err *e)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+	struct err lost = {0};
 
 	while (!atomic_load_explicit(&c->over, memory_order_acquire)) {
-		(void)poll(&p, 1, 1000);
+		if (poll(&p, 1, 1000) == 0 && lost.code == OK)
+			(void)r->driver->keep(r->self, &lost);
 		if (p.revents)
 			unwake(r);
+	}
+	if (lost.code != OK) {
+		*e = lost;
+		return e->code;
 	}
 	if (c->job.err.code == OK)
 		return OK;
@@ -256,6 +261,26 @@ settle_differing(struct relay *r, struct chunk *c, struct err *e)
 	return OK;
 }
 
+/* Which one, where it has a name. */
+static void
+log_outbox(struct log_line *l, const struct relay *r)
+{
+	if (r->label > 0)
+		log_str(l, "outbox", str_of(outbox_label(&r->outbox)));
+}
+
+static void
+relay_say(const struct relay *r, enum log_level level, const char *msg,
+    const char *why)
+{
+	struct log_line l;
+
+	log_begin(&l, level, msg);
+	log_outbox(&l, r);
+	log_str(&l, level == LOG_INFO ? "detail" : "error", str_of(why));
+	log_end(&l);
+}
+
 static void
 tell_one(const struct chunk *c, size_t i)
 {
@@ -267,6 +292,7 @@ tell_one(const struct chunk *c, size_t i)
 	log_uuid(&l, "eventId", en->event_id);
 	log_uuid(&l, "correlationId", en->correlation);
 	log_int(&l, "outboxId", c->ids[i]);
+	log_outbox(&l, c->r);
 	log_int(&l, "seq", en->seq);
 	log_end(&l);
 }
@@ -293,8 +319,8 @@ relay_tell(const struct chunk *c)
 		log_release();
 	if (c->has_refused)
 		(void)refused_told(c->entries, c->n);
-	metric_add(M_RELAY_EVENTS, fresh);
-	metric_add(M_RELAY_KNOWN, known);
+	metric_add_in(c->r->label, M_RELAY_EVENTS, fresh);
+	metric_add_in(c->r->label, M_RELAY_KNOWN, known);
 }
 
 static int
@@ -351,18 +377,18 @@ look_at_lag(struct relay *r)
 	r->lag_ms = clock_mono_ms() + OUTBOX_LAG_MS;
 	if (r->driver->lag(r->self, &rows, &seconds, &e) < 0)
 		return; /* the next round finds out why */
-	metric_set(M_RELAY_LAG_ROWS, rows);
-	metric_set(M_RELAY_LAG_SECONDS, seconds > 0 ? seconds : 0);
+	metric_set_in(r->label, M_RELAY_LAG_ROWS, rows);
+	metric_set_in(r->label, M_RELAY_LAG_SECONDS, seconds > 0 ? seconds : 0);
 }
 
 /* Trouble is told when it begins, changes and ends. */
 static void
 trouble(struct relay *r, const struct err *e)
 {
-	metric_add(M_RELAY_ERRORS, 1);
-	metric_set(M_RELAY_UP, 0);
+	metric_add_in(r->label, M_RELAY_ERRORS, 1);
+	metric_set_in(r->label, M_RELAY_UP, 0);
 	if (strcmp(r->told, e->text) != 0)
-		log_err(LOG_WARN, "outbox can't be relayed now", e);
+		relay_say(r, LOG_WARN, "outbox can't be relayed now", e->text);
 	(void)snprintf(r->told, sizeof(r->told), "%s", e->text);
 	r->up = false;
 }
@@ -370,18 +396,22 @@ trouble(struct relay *r, const struct err *e)
 static void
 is_well(struct relay *r)
 {
-	if (!r->up)
-		log_fmt(LOG_INFO,
-		    r->told[0] ? "outbox is relayed again"
-			       : "outbox is relayed",
-		    "%s, %s", r->outbox.table,
+	if (!r->up) {
+		char what[OUTBOX_TABLE_MAX + 16];
+
+		(void)snprintf(what, sizeof(what), "%s, %s", r->outbox.table,
 		    r->driver == &OUTBOX_SQLITE ? "sqlite"
 		    : r->outbox.xid             ? "xid"
 						: "polling");
+		relay_say(r, LOG_INFO,
+		    r->told[0] ? "outbox is relayed again"
+			       : "outbox is relayed",
+		    what);
+	}
 	r->told[0] = '\0';
 	r->up = true;
 	r->backoff_ms = 0;
-	metric_set(M_RELAY_UP, 1);
+	metric_set_in(r->label, M_RELAY_UP, 1);
 }
 
 static int
@@ -390,11 +420,10 @@ have_lock(struct relay *r, struct err *e)
 	int rc = TRY(r->driver->lock(r->self, e));
 
 	if (rc == 0 && !r->standby)
-		log_fmt(LOG_INFO, "relay stands by",
-		    "another one has the outbox %s", r->outbox.table);
+		relay_say(r, LOG_INFO, "relay stands by", r->outbox.table);
 	r->standby = rc == 0;
 	if (rc == 0)
-		metric_set(M_RELAY_UP, 0);
+		metric_set_in(r->label, M_RELAY_UP, 0);
 	return rc;
 }
 
@@ -404,7 +433,7 @@ relay_on(struct relay *r, struct err *e)
 {
 	while (TRY(have_lock(r, e)) == 0 && !stopping(r)) {
 		r->told[0] = '\0';
-		rest(r, r->poll_ms > 1000 ? r->poll_ms : 1000);
+		rest(r, OUTBOX_STANDBY_MS);
 		if (stopping(r))
 			return OK;
 	}
@@ -415,7 +444,8 @@ relay_on(struct relay *r, struct err *e)
 		is_well(r);
 		look_at_lag(r);
 		if (!more)
-			TRY(r->driver->wait(r->self, r->fd, r->poll_ms, e));
+			TRY(r->driver->wait(
+			    r->self, r->fd, r->outbox.poll_ms, e));
 	}
 	return OK;
 }
@@ -452,7 +482,7 @@ relay_run(void *arg)
 			rest(r, backoff(r));
 		}
 	}
-	metric_set(M_RELAY_UP, 0);
+	metric_set_in(r->label, M_RELAY_UP, 0);
 }
 
 /* Life ---------------------------------------------------------------------------------- */
@@ -471,33 +501,39 @@ release(struct relay *r)
 	free(r);
 }
 
+static int
+relay_label(struct relay *r, struct err *e)
+{
+	static const enum metric SHOWN[] = {M_RELAY_EVENTS, M_RELAY_KNOWN,
+	    M_RELAY_ERRORS, M_RELAY_UP, M_RELAY_LAG_ROWS, M_RELAY_LAG_SECONDS};
+	const char *name = outbox_label(&r->outbox);
+	int set = *name ? metric_set_of("outbox", name) : 0;
+
+	if (set < 0)
+		return err_set(e, set, "too many outboxes");
+	r->label = set;
+	for (size_t i = 0; i < COUNT_OF(SHOWN); i++)
+		metric_add_in(set, SHOWN[i], 0);
+	return OK;
+}
+
 int
 relay_start(const struct relay_opts *o, struct relay **ret, struct err *e)
 {
-	const struct conf *c = o->conf;
 	struct relay *r = mem_get(sizeof(*r));
 	int rc;
 
 	r->o = *o;
 	r->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	r->poll_ms = c->outbox_poll_ms;
-	r->text = BUF(2 * (size_t)c->webhook_max_payload_size + 64 * KIB);
-	r->outbox = (struct outbox_opts){
-	    .url = c->outbox_url,
-	    .xid = strcmp(c->outbox_mode, "xid") == 0,
-	    .batch = c->outbox_batch,
-	    .body_max = c->webhook_max_payload_size,
-	    .stop = &r->stop,
-	};
+	r->outbox = *o->outbox;
+	r->outbox.stop = &r->stop;
+	r->text = BUF(2 * (size_t)r->outbox.body_max + 64 * KIB);
 	r->driver =
-	    outbox_file(c->outbox_url) ? &OUTBOX_SQLITE : &OUTBOX_POSTGRES;
-	rc = outbox_table(c->outbox_table, r->outbox.table, e);
-	if (rc == OK && r->driver == &OUTBOX_SQLITE && r->outbox.xid)
-		rc = err_set(e, ERR_INVALID,
-		    "outbox.mode = xid is for PostgreSQL; a SQLite outbox is read by polling");
+	    outbox_file(r->outbox.url) ? &OUTBOX_SQLITE : &OUTBOX_POSTGRES;
 	r->chunks[0] = chunk_new(r);
 	r->chunks[1] = chunk_new(r);
 	r->scratch = arena_new(OUTBOX_SCRATCH_MEM);
+	rc = relay_label(r, e);
 	if (rc == OK && r->fd < 0)
 		rc = err_set(e, ERR_IO, "eventfd: %m");
 	if (rc == OK)

@@ -23,6 +23,9 @@
  * relay waits longer each time, up to OUTBOX_BACKOFF_MS. It does not touch
  * /readyz: this server publishes and delivers all the same.
  *
+ * EACH OUTBOX has a relay, thread, connections and turn of its own: one that is
+ * away holds up no other.
+ *
  * LIFE. relay_start() to relay_stop(), which ends before append_stop() begins.
  * The commit thread hands a finished job back over an eventfd; nothing else is
  * shared.
@@ -37,18 +40,18 @@
 #include "base/base.h"
 
 struct append;
-struct conf;
 struct mask;
+struct outbox_opts;
 struct relay;
 
 struct relay_opts {
-	const struct conf *conf; /* outbox.* */
+	const struct outbox_opts *outbox; /* outbox_all(); it is copied */
 	struct append *append;
 	const struct mask *mask;
 	bool strict;
 };
 
-/* ERR_INVALID for a wrong setting; that the outbox is away is no failure. */
+/* That the outbox is away is no failure. */
 int relay_start(
     const struct relay_opts *o, struct relay **ret, struct err *e) MUST_CHECK;
 void relay_stop(struct relay *r); /* NULL is fine */

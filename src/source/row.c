@@ -41,7 +41,8 @@ add_envelope(
 	if (v[COL_CORRELATION].p)
 		add_text(b, "correlationId", v[COL_CORRELATION]);
 	put_open(b, "sequence", '{');
-	add_text(b, "partitionKey", v[COL_KEY]);
+	if (v[COL_KEY].p)
+		add_text(b, "partitionKey", v[COL_KEY]);
 	if (v[COL_RV].p)
 		add_text(b, "recordVersion", v[COL_RV]);
 	put_close(b, '}');

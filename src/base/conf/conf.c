@@ -29,6 +29,15 @@ static const struct {
 #undef CONF
 };
 
+/* Of which there may be more, by name. */
+static const char *const GROUPS[] = {
+#define CONF(...)
+#define CONF_NAMED(group) group,
+#include "config.tbl"
+#undef CONF_NAMED
+#undef CONF
+};
+
 static const struct conf_key *
 key_find(struct str name)
 {
@@ -79,13 +88,101 @@ set(struct conf *c, const struct conf_key *k, struct str value,
 	return OK;
 }
 
+/* group.x of that group: "x"; else empty */
+static struct str
+in_group(const char *group, struct str key)
+{
+	size_t n = strlen(group);
+
+	return str_starts(key, str_of(group)) && key.n > n && key.p[n] == '.'
+		   ? str_from(key, n + 1)
+		   : STR_EMPTY;
+}
+
+static bool
+is_name(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!((s.p[i] >= 'a' && s.p[i] <= 'z') ||
+			(s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '-'))
+			return false;
+	return s.n > 0 && s.n <= CONF_NAME_MAX && s.p[0] != '-' &&
+	       s.p[s.n - 1] != '-';
+}
+
+/* The settings of that name, made with their defaults when there are none. */
+static int
+named_get(struct conf *c, const char *group, struct str name, struct conf **ret,
+    struct err *e)
+{
+	struct conf_named *n = c->named;
+
+	for (; n < c->named + c->n_named; n++)
+		if (strcmp(n->group, group) == 0 &&
+		    str_eq(str_of(n->name), name)) {
+			*ret = n->own;
+			return OK;
+		}
+	if (!is_name(name))
+		return err_set(e, ERR_INVALID,
+		    "%s.%.*s: a name is 1 to %d of a-z, 0-9 and -, not - at its ends",
+		    group, name.n < 64 ? (int)name.n : 64, name.p,
+		    CONF_NAME_MAX);
+	if (c->n_named == CONF_NAMED_MAX)
+		return err_set(e, ERR_LIMIT,
+		    "%s.%.*s: there may be %d with a name", group,
+		    STR_ARG(name), CONF_NAMED_MAX);
+	c->n_named++;
+	n->group = group;
+	(void)snprintf(n->name, sizeof(n->name), "%.*s", STR_ARG(name));
+	n->own = arena_alloc(c->arena, sizeof(*n->own));
+	n->own->arena = c->arena;
+	for (size_t i = 0; i < CONF_COUNT; i++)
+		if (in_group(group, str_of(CONF_KEYS[i].name)).n > 0)
+			TRY(set(n->own, &CONF_KEYS[i],
+			    str_of(CONF_KEYS[i].initial), CONF_DEFAULT, 0, e));
+	*ret = n->own;
+	return OK;
+}
+
+/* group.NAME.x is the key group.x of the settings of that name. */
+static int
+find_named(
+    struct conf **c, struct str key, const struct conf_key **ret, struct err *e)
+{
+	for (size_t i = 0; i < COUNT_OF(GROUPS); i++) {
+		struct str x = in_group(GROUPS[i], key);
+		struct str name = str_cut(&x, '.');
+		char plain[64];
+
+		if (x.n == 0)
+			continue;
+		(void)snprintf(plain, sizeof(plain), "%s.%.*s", GROUPS[i],
+		    x.n < 32 ? (int)x.n : 32, x.p);
+		*ret = key_find(str_of(plain));
+		return *ret ? named_get(*c, GROUPS[i], name, c, e)
+			    : unknown(key, e);
+	}
+	return unknown(key, e);
+}
+
+/* The key, and the settings that it belongs to. */
+static int
+find(
+    struct conf **c, struct str key, const struct conf_key **ret, struct err *e)
+{
+	*ret = key_find(key);
+	return *ret ? OK : find_named(c, key, ret, e);
+}
+
 int
 conf_set(struct conf *c, struct str key, struct str value,
     enum conf_source source, struct err *e)
 {
-	const struct conf_key *k = key_find(key);
+	const struct conf_key *k = NULL;
 
-	return k ? set(c, k, value, source, 0, e) : unknown(key, e);
+	TRY(find(&c, key, &k, e));
+	return set(c, k, value, source, 0, e);
 }
 
 int
@@ -149,7 +246,7 @@ read_line(struct conf *c, struct str line, int number, struct buf *scratch,
     struct err *e)
 {
 	struct str value, key;
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
 	line = str_trim(line);
 	if (line.n == 0 || line.p[0] == '#')
@@ -157,14 +254,16 @@ read_line(struct conf *c, struct str line, int number, struct buf *scratch,
 	if (!str_has(line, '='))
 		return err_set(e, ERR_SYNTAX, "expected `key = value`");
 	key = str_trim(str_cut(&line, '='));
-	k = key_find(key);
-	if (!k)
-		return unknown(key, e);
+	TRY(find(&c, key, &k, e));
 	if (c->origin[k - CONF_KEYS].source == CONF_FILE)
-		return err_set(e, ERR_INVALID, "%s is set already, in line %d",
-		    k->name, c->origin[k - CONF_KEYS].line);
+		return err_set(e, ERR_INVALID,
+		    "%.*s is set already, in line %d", STR_ARG(key),
+		    c->origin[k - CONF_KEYS].line);
 	TRY(read_value(line, scratch, &value, e));
-	return set(c, k, value, CONF_FILE, number, e);
+	if (set(c, k, value, CONF_FILE, number, e) == OK)
+		return OK;
+	return str_eq(key, str_of(k->name)) ? (int)e->code
+					    : where(e, "%.*s", STR_ARG(key));
 }
 
 int
@@ -244,9 +343,67 @@ env_take(
 	return OK;
 }
 
+/* OUTBOX_SHOP_URL, of the key outbox.url: "SHOP"; else empty */
+static struct str
+env_named(struct str name, const char *group, const struct conf_key *k)
+{
+	char head[ENV_NAME_MAX], tail[ENV_NAME_MAX];
+	struct str x = in_group(group, str_of(k->name));
+
+	if (x.n == 0)
+		return STR_EMPTY;
+	/* The group with its dot, which becomes _. */
+	env_name(k->name, head);
+	head[x.p - k->name] = '\0';
+	env_name(x.p, tail);
+	if (str_starts(name, STR("HIKYAKU_")))
+		name = str_from(name, strlen("HIKYAKU_"));
+	if (!str_starts(name, str_of(head)))
+		return STR_EMPTY;
+	name = str_from(name, strlen(head));
+	if (!str_ends(name, str_of(tail)) || name.n < strlen(tail) + 2 ||
+	    name.p[name.n - strlen(tail) - 1] != '_')
+		return STR_EMPTY;
+	name.n -= strlen(tail) + 1;
+	return name;
+}
+
+/* One variable, when it is a key of a group under a name. */
+static int
+env_take_named(
+    struct conf *c, const char *var, const char *group, struct err *e)
+{
+	struct str value = str_of(var), name = str_cut(&value, '=');
+
+	for (size_t i = 0; i < CONF_COUNT; i++) {
+		struct str upper = env_named(name, group, &CONF_KEYS[i]);
+		char low[ENV_NAME_MAX];
+		struct conf *own = NULL;
+		size_t n = 0;
+
+		if (upper.n == 0)
+			continue;
+		for (; n < upper.n && n < sizeof(low) - 1; n++)
+			low[n] = upper.p[n] == '_' ? '-'
+				 : upper.p[n] >= 'A' && upper.p[n] <= 'Z'
+				     ? (char)(upper.p[n] | 0x20)
+				     : upper.p[n];
+		if (named_get(c, group, (struct str){low, n}, &own, e) < 0 ||
+		    (own->origin[i].source != CONF_ENV &&
+			set(own, &CONF_KEYS[i], value, CONF_ENV, 0, e) < 0))
+			return where(e, "environment variable %.*s",
+			    name.n < 80 ? (int)name.n : 80, name.p);
+		return OK;
+	}
+	return OK;
+}
+
 int
 conf_env(struct conf *c, char *const *environment, struct err *e)
 {
+	for (size_t i = 0; i < COUNT_OF(GROUPS); i++)
+		for (char *const *var = environment; *var; var++)
+			TRY(env_take_named(c, *var, GROUPS[i], e));
 	for (size_t i = 0; i < CONF_COUNT; i++)
 		TRY(env_take(c, environment, CONF_KEYS[i].name, e));
 	for (size_t i = 0; i < COUNT_OF(ALIASES); i++)
@@ -269,21 +426,36 @@ conf_load(
 	return rc;
 }
 
+static void
+print_key(const struct conf *c, size_t i, const char *group, const char *name,
+    struct buf *b)
+{
+	static const char *const SOURCES[] = {"default", "file", "env", "flag"};
+	const struct conf_key *k = &CONF_KEYS[i];
+	const void *field = (const char *)c + k->offset;
+
+	buf_addz(b, conf_value_masked(k, field) ? "# " : "");
+	if (group)
+		buf_fmt(b, "%s.%s%s = ", group, name, k->name + strlen(group));
+	else
+		buf_fmt(b, "%s = ", k->name);
+	conf_value_write(k, field, b);
+	buf_fmt(b, "  # %s", SOURCES[c->origin[i].source]);
+	if (c->origin[i].source == CONF_FILE)
+		buf_fmt(b, " line %d", c->origin[i].line);
+	buf_addc(b, '\n');
+}
+
 void
 conf_print(const struct conf *c, struct buf *b)
 {
-	static const char *const SOURCES[] = {"default", "file", "env", "flag"};
-
-	for (size_t i = 0; i < CONF_COUNT; i++) {
-		const struct conf_key *k = &CONF_KEYS[i];
-		const void *field = (const char *)c + k->offset;
-
-		buf_addz(b, conf_value_masked(k, field) ? "# " : "");
-		buf_fmt(b, "%s = ", k->name);
-		conf_value_write(k, field, b);
-		buf_fmt(b, "  # %s", SOURCES[c->origin[i].source]);
-		if (c->origin[i].source == CONF_FILE)
-			buf_fmt(b, " line %d", c->origin[i].line);
-		buf_addc(b, '\n');
-	}
+	for (size_t i = 0; i < CONF_COUNT; i++)
+		print_key(c, i, NULL, NULL, b);
+	for (size_t n = 0; n < c->n_named; n++)
+		for (size_t i = 0; i < CONF_COUNT; i++)
+			if (in_group(
+				c->named[n].group, str_of(CONF_KEYS[i].name))
+				.n > 0)
+				print_key(c->named[n].own, i, c->named[n].group,
+				    c->named[n].name, b);
 }

@@ -11,7 +11,9 @@
  * DURATION's is needed, an INT's is for people), the words of a CHOICE, the
  * schemes of a URL. CONF_PART is the heading above the room's keys in the
  * documentation; CONF_ALIAS(alias, key) gives a key another name, for those who
- * include with it. Limits that a table names are those of its room's limits.h.
+ * include with it. CONF_NAMED(group), in the same way: beside the keys group.x
+ * there may be more of the kind, each with a name of its own: group.NAME.x, in
+ * the environment GROUP_NAME_X or HIKYAKU_GROUP_NAME_X. Limits that a table names are those of its room's limits.h.
  *
  * The Makefile gathers the tables in one. From that come the fields below
  * (dots to underscores, spans with the unit they are kept in), the reader, the
@@ -36,6 +38,7 @@
 
 #include "base/base.h"
 #include "base/conf/conf_value.h"
+#include "base/limits.h"
 
 struct arena;
 struct buf;
@@ -51,6 +54,13 @@ extern const struct conf_key CONF_KEYS[CONF_COUNT]; /* by enum conf_id */
 
 enum conf_source { CONF_DEFAULT, CONF_FILE, CONF_ENV, CONF_FLAG };
 
+/* The keys of a group under a name: only their fields of `own` are set. */
+struct conf_named {
+	const char *group;
+	char name[CONF_NAME_MAX + 1]; /* a-z, 0-9 and -, not at its ends */
+	struct conf *own;
+};
+
 struct conf {
 #define CONF(key, field, type, ...) CONF_C_##type field;
 #include "config.tbl"
@@ -60,6 +70,8 @@ struct conf {
 		enum conf_source source;
 		int line; /* in the file */
 	} origin[CONF_COUNT];
+	struct conf_named named[CONF_NAMED_MAX];
+	size_t n_named;
 };
 
 /*

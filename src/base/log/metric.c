@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/version.h"
 
 #define BOUNDS_MAX 15
@@ -42,6 +43,16 @@ static struct {
 /* There is one metric of this kind. */
 static _Atomic int64_t statuses[STATUS_MAX - STATUS_MIN + 1];
 
+/* With a label; one that is counted in `sets` never changes its label. */
+static struct {
+	char label[96];
+	struct {
+		_Atomic int64_t value;
+		_Atomic bool shown;
+	} of[METRIC_COUNT];
+} labelled[METRIC_SETS_MAX];
+static _Atomic int sets;
+
 static void
 metric_more(_Atomic int64_t *v, int64_t n)
 {
@@ -64,6 +75,45 @@ void
 metric_set(enum metric m, int64_t v)
 {
 	atomic_store_explicit(&values[m].value, v, memory_order_relaxed);
+}
+
+int
+metric_set_of(const char *key, const char *value)
+{
+	int n = atomic_load(&sets);
+	char label[sizeof(labelled[0].label)];
+
+	(void)snprintf(label, sizeof(label), "%s=\"%s\"", key, value);
+	for (int i = 0; i < n; i++)
+		if (strcmp(labelled[i].label, label) == 0)
+			return i + 1;
+	if (n == METRIC_SETS_MAX)
+		return ERR_LIMIT;
+	memcpy(labelled[n].label, label, sizeof(label));
+	atomic_store(&sets, n + 1);
+	return n + 1;
+}
+
+void
+metric_add_in(int set, enum metric m, int64_t n)
+{
+	if (set == 0) {
+		metric_add(m, n);
+		return;
+	}
+	metric_more(&labelled[set - 1].of[m].value, n);
+	atomic_store(&labelled[set - 1].of[m].shown, true);
+}
+
+void
+metric_set_in(int set, enum metric m, int64_t v)
+{
+	if (set == 0) {
+		metric_set(m, v);
+		return;
+	}
+	atomic_store(&labelled[set - 1].of[m].value, v);
+	atomic_store(&labelled[set - 1].of[m].shown, true);
 }
 
 void
@@ -126,6 +176,16 @@ by_status(struct buf *b, size_t m)
 			buf_fmt(b, "%s{status_code=\"%d\"} %lld\n",
 			    TABLE[m].name, STATUS_MIN + i,
 			    (long long)metric_read(&statuses[i]));
+}
+
+static void
+by_label(struct buf *b, size_t m)
+{
+	for (int i = 0; i < atomic_load(&sets); i++)
+		if (atomic_load(&labelled[i].of[m].shown))
+			buf_fmt(b, "%s{%s} %lld\n", TABLE[m].name,
+			    labelled[i].label,
+			    (long long)metric_read(&labelled[i].of[m].value));
 }
 
 /* Resident bytes: the second number of /proc/self/statm, in pages. */
@@ -203,6 +263,7 @@ metric_write(struct buf *b)
 		else
 			buf_fmt(b, "%s %lld\n", TABLE[m].name,
 			    (long long)metric_read(&values[m].value));
+		by_label(b, m);
 	}
 	process(b);
 }

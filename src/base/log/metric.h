@@ -38,6 +38,16 @@ void metric_add(enum metric m, int64_t n);
 void metric_set(enum metric m, int64_t v);
 void metric_status(enum metric m, int status); /* 100 to 599; of STATUSES */
 void metric_observe(enum metric m, int64_t v);
+/*
+ * Counters and gauges of one of several things of a kind: shown as
+ * name{key="value"} once they are set or added to. `set` 0 is without a label,
+ * as above. ERR_LIMIT: there are METRIC_SETS_MAX. For the life of the process;
+ * the same label is the same set.
+ */
+int metric_set_of(const char *key, const char *value);
+void metric_add_in(int set, enum metric m, int64_t n);
+void metric_set_in(int set, enum metric m, int64_t v);
+
 int64_t metric_value(enum metric m); /* counter, gauge, or observations */
 
 /* All of them and the process's own in Prometheus' text format. */

@@ -5,6 +5,7 @@
 #include "account/scopes.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "source/outbox.h"
 #include "store/store.h"
 
 /*
@@ -15,6 +16,7 @@
 struct visit {
 	struct cli *c;
 	size_t bad;
+	const struct outbox_opts *outbox; /* that is looked at */
 };
 
 static void say(struct visit *v, const char *how, const char *what,
@@ -128,6 +130,37 @@ look_key(struct visit *v, const struct json *k)
 							: "all tenants");
 }
 
+static void
+outbox_fault(void *ctx, bool fault, const char *what, const char *)
+{
+	struct visit *v = ctx;
+
+	say(v, fault ? "bad" : "look", "outbox", "%s: %s", v->outbox->name,
+	    what);
+}
+
+/* What the relays of a server with these settings would find. */
+static void
+look_outboxes(struct visit *v)
+{
+	struct outbox_opts all[OUTBOXES_MAX];
+	struct err e = {0};
+	int n = outbox_all(&v->c->conf, all, &e);
+
+	if (n < 0)
+		say(v, "bad", "outbox", "%s", e.text);
+	for (int i = 0; i < n; i++) {
+		struct outbox_told t = {.say = outbox_fault, .ctx = v};
+
+		v->outbox = &all[i];
+		if (outbox_check(&all[i], &t, &e) < 0)
+			say(v, "bad", "outbox", "%s: %s", all[i].name, e.text);
+		else if (t.faults == 0)
+			say(v, "ok", "outbox", "%s: %s is fit", all[i].name,
+			    all[i].table);
+	}
+}
+
 int
 verb_doctor(struct cli *c, struct err *e)
 {
@@ -139,6 +172,7 @@ verb_doctor(struct cli *c, struct err *e)
 	look_seal(&v);
 	look_folder(&v);
 	look_disk(&v);
+	look_outboxes(&v);
 	TRY(listing_read(c, &LISTING_USERS, &j, e));
 	for (; j; j = j->next)
 		look_account(&v, j);

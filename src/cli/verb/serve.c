@@ -42,6 +42,7 @@
 #include "reader/fetch/fetcher.h"
 #include "seal/keyring.h"
 #include "source/limits.h"
+#include "source/outbox.h"
 #include "source/relay.h"
 #include "store/lock.h"
 #include "store/store.h"
@@ -69,7 +70,9 @@ struct serve {
 	struct tidy *tidy;
 	struct failures *failures;
 	struct rates rates; /* the jobs thread's */
-	struct relay *relay;
+	struct outbox_opts outboxes[OUTBOXES_MAX];
+	int n_outboxes;
+	struct relay *relays[OUTBOXES_MAX];
 	struct caller *caller; /* one-off calls: logins */
 	bool stale;            /* a rotation did not come to its end */
 	struct api api;        /* has the rest */
@@ -222,18 +225,18 @@ has_role(const struct conf *c, const char *role)
 }
 
 static int
-start_relay(struct serve *s, struct err *e)
+start_relays(struct serve *s, struct err *e)
 {
-	struct relay_opts o = {
-	    .conf = s->conf,
-	    .append = s->api.append,
-	    .mask = s->api.mask,
-	    .strict = s->api.strict,
-	};
-
-	if (!s->conf->outbox_url[0] || !has_role(s->conf, "relay"))
-		return OK;
-	return relay_start(&o, &s->relay, e);
+	for (int i = 0; i < s->n_outboxes && has_role(s->conf, "relay"); i++)
+		TRY(relay_start(
+		    &(struct relay_opts){
+			.outbox = &s->outboxes[i],
+			.append = s->api.append,
+			.mask = s->api.mask,
+			.strict = s->api.strict,
+		    },
+		    &s->relays[i], e));
+	return OK;
 }
 
 static int
@@ -478,7 +481,8 @@ take_down(struct serve *s)
 	server_stop(s->server);
 	caller_stop(s->caller);
 	oidc_free(s->api.oidc);
-	relay_stop(s->relay);
+	for (size_t i = 0; i < COUNT_OF(s->relays); i++)
+		relay_stop(s->relays[i]);
 	fetcher_stop(s->api.fetcher);
 	errands_stop(s->api.errands);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
@@ -532,6 +536,7 @@ build(struct serve *s, struct err *e)
 		    NULL);
 	TRY(check_roles(s->conf, e));
 	TRY(oidc_check(s->conf, e));
+	s->n_outboxes = TRY(outbox_all(s->conf, s->outboxes, e));
 	TRY(guard_new(s->conf, &s->guard, e));
 	s->api.guard = s->guard;
 	TRY(nets_read("http.trusted.proxies", s->conf->http_trusted_proxies,
@@ -541,7 +546,7 @@ build(struct serve *s, struct err *e)
 	TRY(start_threads(s, e));
 	TRY(start_access(s, e));
 	TRY(start_server(s, e));
-	return start_relay(s, e);
+	return start_relays(s, e);
 }
 
 int

@@ -1,5 +1,6 @@
 #include "event/cloud/cloudevent.h"
 
+#include "event/catalog.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "http/percent.h"
@@ -327,10 +328,12 @@ write_sequence(struct reader *c, struct buf *b)
 	}
 	if (key.n == 0)
 		key = c->v[SUBJECT];
-	if (key.n == 0)
+	/* Of a type of the catalog the payload says the key. */
+	if (key.n == 0 && !catalog_find(c->v[TYPE]))
 		key = str_of(c->eventid);
 	put_open(b, "sequence", '{');
-	put_text(b, "partitionKey", key);
+	if (key.n > 0)
+		put_text(b, "partitionKey", key);
 	if (c->v[RECORDVERSION].n > 0)
 		put_text(b, "recordVersion", c->v[RECORDVERSION]);
 	put_close(b, '}');

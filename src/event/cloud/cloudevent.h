@@ -14,7 +14,8 @@
  *   type             eventType
  *   time             occurredAt; another offset than Z becomes UTC, in ms
  *   subject          sequence.partitionKey, unless `partitionkey` is there;
- *                    without either the event is alone with its key: its id
+ *                    without either the payload says it (catalog.h), or the
+ *                    event is alone with its key: its id
  *   tenantid         tenantId; absent: that of the options
  *   correlationid    correlationId when it is a UUID, else one made of it
  *   recordversion, schemaversion (1), instanceid ("cloudevents")
