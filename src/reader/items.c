@@ -283,7 +283,10 @@ take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 	    .uid = ch->row.uid, .terms = clean->terms};
 	*(ch->known ? &to->changed[to->updated++]
 		    : &to->added[to->inserted++]) = ch->row;
-	to->n_entries = ++to->n_changes;
+	to->n_changes++;
+	/* Nobody waited for what was there before anybody had the feed. */
+	if (!(p->from->large && p->feed.last_fetch_at_null))
+		to->n_entries = to->n_changes;
 	return OK;
 }
 

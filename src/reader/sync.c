@@ -39,6 +39,8 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 	    .hidden = r->hidden != 0,
 	    .paused = r->paused != 0,
 	    .uncached = r->uncached != 0,
+	    .own = r->own != 0,
+	    .login = r->login != 0,
 	};
 }
 
@@ -561,6 +563,8 @@ int
 sync_fetch_now(
     const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
 {
-	TRY(sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
-	return sync_fetch_soon(s, feed, now_us, e);
+	int n =
+	    TRY((int)sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
+
+	return n > 0 ? n : sync_fetch_soon(s, feed, now_us, e);
 }

@@ -152,7 +152,7 @@ fetch_look(struct fetch *x, const struct follow_answer *a)
 	metric_status(M_FETCH_STATUS, a->last.status);
 	metric_observe(M_FETCH_LATENCY, a->last.took_us);
 	x->final_url = fetcher_keep(x, a->url, URL_MAX);
-	x->moved = a->permanent && x->final_url.p;
+	x->moved = a->permanent && x->final_url.p && !x->own;
 	if (x->seen.outcome != FETCH_UPDATED &&
 	    x->seen.outcome != FETCH_NOT_MODIFIED)
 		return;

@@ -87,9 +87,11 @@ struct fetch_note {
 
 struct registration {
 	int64_t user;
-	struct str url;  /* as it was typed */
-	int64_t instead; /* of this feed, which the person has; 0: of none */
-	bool private;    /* as feeds_mark() has it, while they are alone */
+	struct uuid user_uid;
+	struct str url;   /* as it was typed, without … */
+	struct str login; /* … what it is asked for with: feed_login.h */
+	int64_t instead;  /* of this feed, which the person has; 0: of none */
+	bool private;     /* as feeds_mark() has it, while they are alone */
 	/* Only look which feeds are there, and add none: `found` is made in
 	 * it. NULL: add it. */
 	struct arena *look;

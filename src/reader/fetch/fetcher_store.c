@@ -107,8 +107,8 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 		.status = v->stop ? STR("stopped") : STR("active"),
 		.errors = v->errors, .parse_errors = v->parse_errors,
 		.message = or_null(v->message), .next = next,
-		.now = x->at_us)) == 0)
-		return OK; /* it was removed meanwhile */
+		.now = x->at_us, .lease = x->lease_us)) == 0)
+		return OK; /* it was removed, or is asked for anew */
 	if (x->hub_secret.p)
 		TRY(sql_hub_put(db, e, .feed = x->id,
 		    .uid = uuid_str(&x->hub_uid), .hub = x->hub,
@@ -350,6 +350,8 @@ make_plan(struct fetch *x, struct err *e)
 			: SANITIZE_BASIC,
 	    .caged = f->caged,
 	    .now_us = x->at_us,
+	    .large =
+		(int64_t)x->parsed->n_items > f->o.conf->reader_events_first,
 	    .done = x->part,
 	    .doc = x->plan.doc};
 
