@@ -2,6 +2,7 @@
 
 #include "http/percent.h"
 #include "http/url.h"
+#include "reader/changes.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
@@ -207,5 +208,5 @@ feed_login_change(const struct feed_login_of *of,
 	TRY(feed_login_make(a, login, x, &login, e));
 	TRY(put_login(of, a, uuid_of(row.uid), login, e));
 	TRY(sql_feed_afresh(of->db, e, .feed = of->feed, .now = of->now_us));
-	return OK;
+	return changes_feed(of->db, of->user, of->feed, "changed", e);
 }

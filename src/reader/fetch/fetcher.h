@@ -56,6 +56,7 @@ struct guard;
 struct node;
 struct keyring;
 struct store;
+struct tail;
 
 struct fetcher_opts {
 	const struct conf *conf;
@@ -64,6 +65,7 @@ struct fetcher_opts {
 	const struct guard *guard;
 	struct keyring *keyring; /* seals what hubs are told; outlives it */
 	const struct node *node; /* who claims */
+	struct tail *tail;       /* is told of changes */
 	bool schedule;           /* the role `fetch`; else it only adds feeds */
 	const char *fault;       /* for tests: doc/caged.h; or NULL */
 };

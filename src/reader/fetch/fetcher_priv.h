@@ -21,9 +21,9 @@
 #include "feed/discover.h"
 #include "http/client/follow.h"
 #include "reader/fetch/fetcher.h"
+#include "reader/fetch/typed.h"
 #include "reader/fetch/verdict.h"
 #include "reader/items.h"
-#include "reader/typed.h"
 #include "seal/digest.h"
 #include "store/store.h"
 
@@ -47,7 +47,8 @@ struct fetch_job {
 	struct entry *entries; /* that are written with it */
 	size_t n_entries;
 	fetch_take take;
-	bool busy; /* posted and not taken */
+	bool busy;    /* posted and not taken */
+	bool changed; /* its fn noted a change: reader/changes.h */
 };
 
 /* One feed that is fetched. */

@@ -124,6 +124,7 @@ store_fn(struct db *db, void *ctx, struct err *e)
 	struct uuid uid = g->uid;
 
 	g->stored = false;
+	g->j.changed = true;
 	if (!g->known)
 		TRY(add_feed(db, g, now, &id, &uid, e));
 	g->feed = id;
