@@ -2,7 +2,7 @@
 
 -- name: fetch_claim
 -- args: now int, until int, by bytes, most int
--- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?, hubs int, begun_by bytes?
+-- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?, hubs int, begun_by bytes?, own int, login text?, login_of bytes?
 -- Those that are due, for whoever asks first: a feed is somebody's until its
 -- lease ends. Not what all who have it paused; without validators what one of
 -- them wants so.
@@ -13,13 +13,15 @@ UPDATE feed SET claimed_by = :by, claimed_until = :until
                ORDER BY next_fetch_at LIMIT :most
 --postgres:               FOR UPDATE SKIP LOCKED
              )
-RETURNING id, uid, feed_url, title, site_url,
+RETURNING id, uid, coalesce(address, feed_url), title, site_url,
  CASE WHEN EXISTS (SELECT 1 FROM feed_subscription s WHERE s.feed_id = feed.id AND s.uncached = 1) THEN NULL ELSE etag END,
  CASE WHEN EXISTS (SELECT 1 FROM feed_subscription s WHERE s.feed_id = feed.id AND s.uncached = 1) THEN NULL ELSE last_modified END,
  body_hash, consecutive_errors, parse_errors,
  (SELECT MIN(s.fetch_interval_minutes) FROM feed_subscription s WHERE s.feed_id = feed.id),
  (SELECT COUNT(*) FROM feed_hub h WHERE h.feed_id = feed.id AND h.state = 'verified' AND h.lease_until > :now
-     AND h.pushed_at IS NOT NULL), begun_by;
+     AND h.pushed_at IS NOT NULL), begun_by, CASE WHEN address IS NULL THEN 0 ELSE 1 END,
+ (SELECT s.login FROM feed_subscription s WHERE s.feed_id = feed.id AND s.login IS NOT NULL),
+ (SELECT s.uid FROM feed_subscription s WHERE s.feed_id = feed.id AND s.login IS NOT NULL);
 
 -- name: fetch_begin
 -- args: id int, run bytes
@@ -45,18 +47,20 @@ UPDATE feed SET claimed_by = NULL, claimed_until = 0, begun_by = NULL WHERE clai
 UPDATE feed SET claimed_by = NULL, claimed_until = 0 WHERE claimed_by = :by;
 
 -- name: fetch_done
--- args: id int, title text?, site_url text?, etag text?, last_modified text?, body_hash bytes?, status text, errors int, parse_errors int, message text?, next int, now int
--- The validators are those of the last good answer; NULL: it had none.
+-- args: id int, title text?, site_url text?, etag text?, last_modified text?, body_hash bytes?, status text, errors int, parse_errors int, message text?, next int, now int, lease int
+-- The validators are those of the last good answer; NULL: it had none. lease: claimed_until of the claim that it is the
+-- result of, which may be nobody's any more; 0: of none.
 UPDATE feed SET title = COALESCE(:title, title), site_url = COALESCE(:site_url, site_url), etag = :etag,
        last_modified = :last_modified, body_hash = :body_hash, fetch_status = :status, consecutive_errors = :errors,
        parse_errors = :parse_errors, error_message = :message, next_fetch_at = :next, last_fetch_at = :now,
        claimed_by = NULL, claimed_until = 0, begun_by = NULL, updated_at = :now
- WHERE id = :id;
+ WHERE id = :id AND (:lease = 0 OR claimed_until = :lease);
 
 -- name: fetch_move
 -- args: id int, url text, private int
 -- A feed that moved for good. Not when another feed has that address.
-UPDATE feed SET feed_url = :url, private = CASE WHEN :private = 1 THEN 1 ELSE private END WHERE id = :id AND NOT EXISTS (SELECT 1 FROM feed WHERE feed_url = :url);
+UPDATE feed SET feed_url = :url, private = CASE WHEN :private = 1 THEN 1 ELSE private END
+ WHERE id = :id AND NOT EXISTS (SELECT 1 FROM feed WHERE feed_url = :url);
 
 -- name: fetch_add
 -- args: feed int, at int, took int, outcome text, status int, bytes int, inserted int, updated int, error text?, next int?, why text

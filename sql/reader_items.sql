@@ -2,8 +2,8 @@
 
 -- name: item_feed
 -- args: feed int
--- rows: version int, title text, private int
-SELECT version, title, private FROM feed WHERE id = :feed;
+-- rows: version int, title text, private int, last_fetch_at int?
+SELECT version, title, private, last_fetch_at FROM feed WHERE id = :feed;
 
 -- name: item_known_guids
 -- args: feed int, keys text

@@ -62,8 +62,8 @@ ON CONFLICT (user_id, item_id) DO UPDATE SET
 
 -- name: state_get
 -- args: user int, uid bytes
--- rows: is_read int, is_starred int, updated_at int
-SELECT t.is_read, t.is_starred, t.updated_at
+-- rows: id int, is_read int, is_starred int, updated_at int
+SELECT i.id, t.is_read, t.is_starred, t.updated_at
   FROM feed_item i JOIN item_state t ON t.user_id = :user AND t.item_id = i.id WHERE i.uid = :uid;
 
 -- name: state_items

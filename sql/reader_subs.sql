@@ -11,10 +11,10 @@
 SELECT id, uid, subscribers FROM feed WHERE feed_url = :url;
 
 -- name: feed_add
--- args: uid bytes, url text, site_url text?, title text, next_fetch_at int, favicon_mime text?, favicon_data bytes?, private int, now int
-INSERT INTO feed (uid, feed_url, site_url, title, fetch_status, consecutive_errors, parse_errors,
+-- args: uid bytes, url text, address text?, site_url text?, title text, next_fetch_at int, favicon_mime text?, favicon_data bytes?, private int, now int
+INSERT INTO feed (uid, feed_url, address, site_url, title, fetch_status, consecutive_errors, parse_errors,
        next_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at, favicon_mime, favicon_data, private)
-VALUES (:uid, :url, :site_url, :title, 'active', 0, 0,
+VALUES (:uid, :url, :address, :site_url, :title, 'active', 0, 0,
        :next_fetch_at, 0, 0, 0, 1, :now, :now, :favicon_mime, :favicon_data, :private)
 ON CONFLICT (feed_url) DO NOTHING;
 
@@ -23,7 +23,7 @@ ON CONFLICT (feed_url) DO NOTHING;
 -- alone: not while somebody else reads it too. What was planned as if it were
 -- not so is planned anew.
 UPDATE feed SET private = :private, version = version + 1, updated_at = :now
- WHERE id = :feed AND (:alone = 0 OR subscribers <= 1);
+ WHERE id = :feed AND (:alone = 0 OR subscribers <= 1) AND (:private = 1 OR address IS NULL);
 
 -- name: fsub_count
 -- args: user int
@@ -79,7 +79,8 @@ ON CONFLICT (user_id, item_id) DO NOTHING;
 
 -- name: fsub_move
 -- args: user int, feed int, to_feed int, now int
-UPDATE feed_subscription SET feed_id = :to_feed, updated_at = :now WHERE user_id = :user AND feed_id = :feed;
+-- A user name and password are for the feed that they were given for.
+UPDATE feed_subscription SET feed_id = :to_feed, login = NULL, updated_at = :now WHERE user_id = :user AND feed_id = :feed;
 
 -- name: fsub_find
 -- args: user int, uid bytes
@@ -91,6 +92,16 @@ SELECT feed_id FROM feed_subscription WHERE user_id = :user AND uid = :uid;
 -- rows: feed int
 -- A feed that the person has.
 SELECT f.id FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
+
+-- name: fsub_login
+-- args: user int, feed int
+-- rows: uid bytes, own int, url text, login text?
+SELECT s.uid, CASE WHEN f.address IS NULL THEN 0 ELSE 1 END, coalesce(f.address, f.feed_url), s.login
+  FROM feed_subscription s JOIN feed f ON f.id = s.feed_id WHERE s.user_id = :user AND s.feed_id = :feed;
+
+-- name: fsub_set_login
+-- args: user int, feed int, login text?, now int
+UPDATE feed_subscription SET login = :login, updated_at = :now WHERE user_id = :user AND feed_id = :feed;
 
 -- name: fsub_interval
 -- args: user int, uid bytes, interval int, now int
@@ -113,6 +124,13 @@ UPDATE feed SET consecutive_errors = CASE WHEN fetch_status = 'stopped' THEN 0 E
        fetch_status = 'active', next_fetch_at = :now, updated_at = :now
  WHERE id = :feed AND (fetch_status = 'stopped' OR consecutive_errors > 0);
 
+-- name: feed_afresh
+-- args: feed int, now int
+-- It is asked for in another way: whatever came of it before says nothing, nor does what is under way.
+UPDATE feed SET fetch_status = 'active', consecutive_errors = 0, parse_errors = 0, error_message = NULL, etag = NULL,
+       last_modified = NULL, body_hash = NULL, next_fetch_at = :now, claimed_by = NULL, claimed_until = 0, begun_by = NULL,
+       updated_at = :now WHERE id = :feed;
+
 -- name: fsub_patch
 -- args: user int, uid bytes, set_title int, title text?, set_category int, category int?, now int
 UPDATE feed_subscription SET title = CASE WHEN :set_title = 1 THEN :title ELSE title END,
@@ -124,7 +142,7 @@ UPDATE feed_subscription SET title = CASE WHEN :set_title = 1 THEN :title ELSE t
 -- rows: uid bytes, feed_uid bytes, title text, url text, icon int, interval int, status text, errors int, error text?, items int, read int, starred int, category bytes?, created_at int, site_url text?, last_fetch_at int?, next_fetch_at int, why_next text?
 -- All of a person, or one. What is unread is what the feed has without what was
 -- read: both are counted from an index alone.
-SELECT s.uid, f.uid, coalesce(s.title, f.title), f.feed_url, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END,
+SELECT s.uid, f.uid, coalesce(s.title, f.title), coalesce(f.address, f.feed_url), CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END,
        s.fetch_interval_minutes, f.fetch_status, f.consecutive_errors, f.error_message,
        f.items, (SELECT count(*) FROM item_state t WHERE t.user_id = :user AND t.feed_id = f.id AND t.is_read = 1),
        coalesce(st.n, 0), c.uid, s.created_at, f.site_url, f.last_fetch_at, f.next_fetch_at,
@@ -135,10 +153,11 @@ SELECT s.uid, f.uid, coalesce(s.title, f.title), f.feed_url, CASE WHEN f.favicon
 
 -- name: feed_show
 -- args: user int, uid bytes
--- rows: uid bytes, feed_url text, site_url text?, title text, etag text?, last_modified text?, status text, errors int, error text?, next_fetch_at int, last_fetch_at int?, created_at int, updated_at int, icon int, private int
+-- rows: uid bytes, feed_url text, site_url text?, title text, etag text?, last_modified text?, status text, errors int, error text?, next_fetch_at int, last_fetch_at int?, created_at int, updated_at int, icon int, private int, login int
 -- For one who has it.
-SELECT f.uid, f.feed_url, f.site_url, f.title, f.etag, f.last_modified, f.fetch_status, f.consecutive_errors, f.error_message,
-       f.next_fetch_at, f.last_fetch_at, f.created_at, f.updated_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.private
+SELECT f.uid, coalesce(f.address, f.feed_url), f.site_url, f.title, f.etag, f.last_modified, f.fetch_status, f.consecutive_errors, f.error_message,
+       f.next_fetch_at, f.last_fetch_at, f.created_at, f.updated_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.private,
+       CASE WHEN s.login IS NULL THEN 0 ELSE 1 END
   FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
 
 -- name: feed_icon

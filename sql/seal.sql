@@ -67,3 +67,12 @@ SELECT id, uid, secret FROM feed_hub WHERE id > :after ORDER BY id LIMIT :most;
 -- name: seal_hub_put
 -- args: as seal_api_key_put
 UPDATE feed_hub SET secret = :sealed WHERE id = :id AND secret = :was;
+
+-- name: seal_feed_login_page
+-- args: as seal_api_key_page
+-- rows: as seal_api_key_page
+SELECT id, uid, login FROM feed_subscription WHERE id > :after AND login IS NOT NULL ORDER BY id LIMIT :most;
+
+-- name: seal_feed_login_put
+-- args: as seal_api_key_put
+UPDATE feed_subscription SET login = :sealed WHERE id = :id AND login = :was;

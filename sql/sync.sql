@@ -338,13 +338,14 @@ SELECT history_at FROM users WHERE id = :user;
 
 -- name: sync_feeds
 -- args: user int
--- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, category_id int?, category text?, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int, hidden int, paused int, uncached int, category_hidden int
-SELECT f.id, f.uid, s.uid, f.feed_url, f.site_url, coalesce(s.title, f.title),
+-- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, category_id int?, category text?, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int, hidden int, paused int, uncached int, category_hidden int, own int, login int
+SELECT f.id, f.uid, s.uid, coalesce(f.address, f.feed_url), f.site_url, coalesce(s.title, f.title),
        c.id, c.title, f.fetch_status, f.consecutive_errors, f.error_message,
        f.last_fetch_at, f.next_fetch_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.items,
        (SELECT count(*) FROM item_state t WHERE t.user_id = s.user_id AND t.feed_id = f.id AND t.is_read = 1),
        (SELECT max(i.published_at) FROM feed_item i WHERE i.feed_id = f.id), s.created_at,
-       s.hidden, s.paused, s.uncached, coalesce(c.hidden, 0)
+       s.hidden, s.paused, s.uncached, coalesce(c.hidden, 0), CASE WHEN f.address IS NULL THEN 0 ELSE 1 END,
+       CASE WHEN s.login IS NULL THEN 0 ELSE 1 END
   FROM feed_subscription s JOIN feed f ON f.id = s.feed_id
   LEFT JOIN feed_category c ON c.id = s.category_id AND c.user_id = s.user_id
  WHERE s.user_id = :user ORDER BY CASE WHEN c.title IS NULL THEN 0 ELSE 1 END, c.title, f.id;

@@ -47,7 +47,7 @@ UPDATE feed_hub SET next_at = :next, error = :error, updated_at = :now,
 -- name: hub_find
 -- args: uid bytes
 -- rows: id int, topic text, secret text, state text, feed int, feed_uid bytes, feed_url text
-SELECT h.id, h.topic, h.secret, h.state, f.id, f.uid, f.feed_url
+SELECT h.id, h.topic, h.secret, h.state, f.id, f.uid, coalesce(f.address, f.feed_url)
   FROM feed_hub h JOIN feed f ON f.id = h.feed_id WHERE h.uid = :uid;
 
 -- name: hub_verified

@@ -16,6 +16,7 @@
 #include "deliver/engine/deliver.h"
 #include "event/append.h"
 #include "event/envelope.h"
+#include "event/tail.h"
 #include "http/server/reply.h"
 #include "loop/pool.h"
 #include "sql.h"
@@ -54,6 +55,8 @@ const struct route_group FOR_PEOPLE = {
 const struct route_group FOR_MINIFLUX = {
     .error = miniflux_error, .by_apps = true};
 const struct route_group FOR_APPS = {.by_apps = true};
+const struct route_group FOR_BOTH = {
+    .error = person_error, .by_browsers = true, .by_apps = true};
 
 const struct route API_ROUTES[] = {
 #define ROUTE(method, path, scope, limit, on, run, body, summary)              \
@@ -176,6 +179,14 @@ write_fn(struct db *db, void *ctx, struct err *e)
 static void
 append_done(struct append_job *job)
 {
+	const struct req *r = job->ctx;
+	const struct route_group *for_whom = r->route->group;
+	const struct api *api = r->app;
+
+	/* What people and their apps write is what they see. */
+	if (job->err.code == OK && api->tail && for_whom &&
+	    (for_whom->by_browsers || for_whom->by_apps))
+		tail_changed(api->tail);
 	api_wake(job->ctx, &job->err);
 }
 

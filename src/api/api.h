@@ -101,6 +101,7 @@ extern const struct route_group FOR_TASKS;    /* its words for our own faults */
 extern const struct route_group FOR_PEOPLE;   /* browsers: people/person.h */
 extern const struct route_group FOR_MINIFLUX; /* apps; errors as Miniflux' */
 extern const struct route_group FOR_APPS;     /* apps of other protocols */
+extern const struct route_group FOR_BOTH;     /* browsers, and apps */
 
 extern const struct route API_ROUTES[];
 extern const size_t API_ROUTE_COUNT;

@@ -25,7 +25,10 @@ struct tail {
 	_Atomic int64_t last_seq;
 	_Atomic bool hurry;
 	_Atomic int waiters;
-	_Atomic bool told; /* the news are in the box */
+	_Atomic int watchers; /* of these: for changes */
+	_Atomic int64_t changes;
+	int64_t known_change; /* of all nodes; nodes_run()'s own */
+	_Atomic bool told;    /* the news are in the box */
 	struct mail news;
 
 	struct tail_waiter *list; /* the thread's own */
@@ -77,10 +80,34 @@ tail_committed(struct tail *t, int64_t last_seq)
 }
 
 void
+tail_changed(struct tail *t)
+{
+	(void)atomic_fetch_add(&t->changes, 1);
+	if (t->db && !atomic_exchange(&t->ours, true))
+		kick_nodes(t);
+	if (atomic_load(&t->watchers) > 0)
+		nudge(t);
+}
+
+int64_t
+tail_changes(const struct tail *t)
+{
+	return atomic_load(&t->changes);
+}
+
+void
 tail_hurry(struct tail *t)
 {
 	atomic_store(&t->hurry, true);
 	nudge(t);
+}
+
+static void
+count_waiter(struct tail *t, const struct tail_waiter *w, int n)
+{
+	(void)atomic_fetch_add(&t->waiters, n);
+	if (w->for_changes)
+		(void)atomic_fetch_add(&t->watchers, n);
 }
 
 bool
@@ -88,10 +115,10 @@ tail_wait(struct tail *t, struct tail_waiter *w)
 {
 	/* Counted before it is posted: a commit that comes in between either
 	 * sees the count, or is seen by the thread when it takes the waiter. */
-	(void)atomic_fetch_add(&t->waiters, 1);
+	count_waiter(t, w, 1);
 	if (mailbox_post(t->box, &w->mail))
 		return true;
-	(void)atomic_fetch_sub(&t->waiters, 1);
+	count_waiter(t, w, -1);
 	return false;
 }
 
@@ -125,14 +152,15 @@ wake_due(struct tail *t, bool all)
 	while (*at) {
 		struct tail_waiter *w = *at;
 
-		if (!all && w->after >= seq && w->until_ms > now) {
+		if (!all && w->after >= seq && w->until_ms > now &&
+		    !(w->for_changes && w->changes != tail_changes(t))) {
 			if (w->until_ms < earliest)
 				earliest = w->until_ms;
 			at = &w->next;
 			continue;
 		}
 		*at = w->next;
-		(void)atomic_fetch_sub(&t->waiters, 1);
+		count_waiter(t, w, -1);
 		w->wake(w);
 	}
 	return earliest;
@@ -156,6 +184,22 @@ tail_run(void *arg)
 		if (ending)
 			return;
 	}
+}
+
+/* The same of changes, which are counted in the store by themselves. */
+static bool
+look_for_changes(struct tail *t)
+{
+	struct err e = {0};
+	struct sql_change_last_row row = {0};
+
+	if (sql_change_last_one(t->db, &row, &e) <= 0 ||
+	    row.n == t->known_change)
+		return false;
+	t->known_change = row.n;
+	(void)atomic_fetch_add(&t->changes, 1);
+	nudge(t);
+	return true;
 }
 
 /* What another node has committed, if anything. Trouble is the commit thread's
@@ -192,7 +236,12 @@ nodes_run(void *arg)
 				atomic_store(&t->ours, true); /* again */
 		}
 		if (waits && now_ms >= look_ms) {
-			if (look(t))
+			bool news = look(t);
+
+			if (atomic_load(&t->watchers) > 0 &&
+			    look_for_changes(t))
+				news = true;
+			if (news)
 				awake_ms = now_ms + AWAKE_MS;
 			look_ms = now_ms + (now_ms < awake_ms ? TAIL_POLL_MS
 							      : SLOW_POLL_MS);

@@ -16,6 +16,10 @@
  * TAIL_POLL_MS for a while, which is longer than TELL_MS, so that nothing is
  * missed; who did not, every SLOW_POLL_MS, in case that a word was lost.
  *
+ * CHANGES. What changed for people who read (reader/changes.h) is not in the log.
+ * Whoever committed such a change says so, and who waits for that is woken, here
+ * and on other nodes in the same way; these look for it only while somebody waits.
+ *
  * LIFE. A waiter belongs to the tail from tail_wait() until wake() is called,
  * on the tail's thread, exactly once; also when the tail ends.
  */
@@ -30,6 +34,8 @@ struct tail_waiter {
 	struct mail mail;
 	int64_t after;    /* wake when the log has something newer */
 	int64_t until_ms; /* or at this time of clock_mono_ms() */
+	bool for_changes; /* or when tail_changes() is not `changes` any more */
+	int64_t changes;
 	void (*wake)(struct tail_waiter *w);
 	/* the tail's own */
 	struct tail_waiter *next;
@@ -45,3 +51,7 @@ void tail_hurry(struct tail *t);
 bool tail_wait(struct tail *t, struct tail_waiter *w) MUST_CHECK;
 void tail_committed(struct tail *t, int64_t last_seq);
 int64_t tail_last_seq(const struct tail *t);
+/* Behind the commit of a change; any thread. */
+void tail_changed(struct tail *t);
+/* A number that moves with each that we know of. */
+int64_t tail_changes(const struct tail *t);

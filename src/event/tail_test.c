@@ -67,6 +67,35 @@ test_news(void **)
 }
 
 static void
+test_changes(void **)
+{
+	struct fixture f;
+	struct sleeper log, watch;
+	struct tail *t = NULL;
+	struct err e = {0};
+
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(tail_start(f.store, &t, &e), OK);
+	lie_down(&log, t, 5, 60000);
+	watch = (struct sleeper){.waiter = {.after = INT64_MAX,
+				     .until_ms = clock_mono_ms() + 60000,
+				     .for_changes = true,
+				     .changes = tail_changes(t),
+				     .wake = wake}};
+	assert_int_equal(sem_init(&watch.up, 0, 0), 0);
+	assert_true(tail_wait(t, &watch.waiter));
+	tail_committed(t, 3);
+	assert_false(woken(&watch, 50)); /* an event is none */
+	tail_changed(t);
+	assert_true(woken(&watch, 5000));
+	assert_false(woken(&log, 50));            /* and the other way round */
+	assert_true(tail_wait(t, &watch.waiter)); /* one that was missed */
+	assert_true(woken(&watch, 5000));
+	tail_stop(t);
+	fixture_close(&f);
+}
+
+static void
 test_end(void **)
 {
 	struct fixture f;
@@ -90,6 +119,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_news),
+	    cmocka_unit_test(test_changes),
 	    cmocka_unit_test(test_end),
 	};
 

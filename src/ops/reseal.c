@@ -29,6 +29,7 @@ static const struct table {
 	}
     TABLE("api_key.webhook_secret", api_key, false),
     TABLE("feed_hub.secret", hub, false),
+    TABLE("feed_subscription.login", feed_login, false),
     TABLE("hook_source.secrets", hook, false),
     TABLE("meta.session_secret", session_secret, false),
     TABLE("sessions.data", session, false),

@@ -1,5 +1,6 @@
 #include "reader/category.h"
 
+#include "reader/changes.h"
 #include "reader/feeds.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -73,7 +74,7 @@ category_add(struct db *db, int64_t user, struct str title, int64_t now_us,
 		.title = title, .now = now_us)) == 0)
 		return taken(e);
 	*ret_uid = uid;
-	return OK;
+	return changes_categories(db, user, e);
 }
 
 int
@@ -88,7 +89,7 @@ category_rename(struct db *db, int64_t user, struct uuid uid, struct str title,
 	if (TRY(sql_category_rename(db, e, .user = user, .uid = uuid_str(&uid),
 		.title = title, .now = now_us)) == 0)
 		return no_category(e);
-	return OK;
+	return changes_categories(db, user, e);
 }
 
 int
@@ -97,7 +98,7 @@ category_del(struct db *db, int64_t user, struct uuid uid, struct err *e)
 	if (TRY(sql_category_del(db, e, .user = user, .uid = uuid_str(&uid))) ==
 	    0)
 		return no_category(e);
-	return OK;
+	return changes_categories(db, user, e);
 }
 
 int

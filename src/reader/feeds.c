@@ -1,6 +1,7 @@
 #include "reader/feeds.h"
 
 #include "event/cursor.h"
+#include "reader/feed_login.h"
 #include "reader/limits.h"
 #include "reader/secret_url.h"
 #include "reader/subscription.h"
@@ -28,7 +29,8 @@ feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
 	struct str title = str_chars(f->title, FEED_TITLE_MAX);
 
 	TRY(sql_feed_add(db, e, .uid = uuid_str(&uid), .url = f->url,
-	    .site_url = f->site_url, .title = title.p ? title : STR_EMPTY,
+	    .address = f->address, .site_url = f->site_url,
+	    .title = title.p ? title : STR_EMPTY,
 	    .next_fetch_at = f->next_fetch_us, .favicon_mime = f->favicon_mime,
 	    .favicon_data = f->favicon_data,
 	    .private = f->private || secret_url(f->url), .now = now_us));
@@ -42,7 +44,10 @@ feeds_mark(struct db *db, int64_t feed, bool private, bool alone,
 	if (TRY(sql_feed_mark(db, e, .feed = feed, .private = private,
 		.alone = alone, .now = now_us)))
 		return OK;
-	(void)err_set(e, ERR_CONFLICT, "others read this feed too");
+	(void)err_set(e, ERR_CONFLICT, "%s",
+	    private
+		? "others read this feed too"
+		: "others read this feed too, or it was added with a user name and password");
 	return err_word(e, "NOT_ALONE");
 }
 
@@ -96,6 +101,8 @@ show_feed(const struct sql_feed_show_row *r, struct buf *b)
 	put_time(b, "created_at", r->created_at);
 	put_time(b, "updated_at", r->updated_at);
 	put_bool(b, "private", r->private);
+	put_z(b, "username", r->login ? FEED_LOGIN_MASK : NULL);
+	put_z(b, "password", r->login ? FEED_LOGIN_MASK : NULL);
 	put_close(b, '}');
 }
 

@@ -1,6 +1,7 @@
 /*
  * feeds.h - feeds, which are everybody's: there is one row for a URL, whoever
- * asks for it. Who reads one is in subscription.h.
+ * asks for it; but for those that are a person's own (feed_login.h). Who reads
+ * one is in subscription.h.
  *
  * LIFE. What changes something runs on the commit thread inside a transaction;
  * what reads, on any thread with a read connection. Texts are borrowed.
@@ -13,6 +14,7 @@ struct db;
 
 struct feed_new {
 	struct str url, site_url, title; /* title is cut when it is long */
+	struct str address; /* url is its key: feed_login.h; .p NULL: not */
 	struct str favicon_mime, favicon_data; /* .p NULL: none */
 	int64_t next_fetch_us;
 	bool private; /* also when its address holds a secret: secret_url.h */
@@ -29,7 +31,8 @@ int feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
  * Makes a feed private, or not: nobody but its subscribers learns its address
  * and what is in it, as its events carry ids alone. `alone`: only while nobody
  * else reads it, since it takes the events from others; else ERR_CONFLICT with
- * the word NOT_ALONE.
+ * the word NOT_ALONE. What is asked for with a login (feed_login.h) stays
+ * private: the same error.
  */
 int feeds_mark(struct db *db, int64_t feed, bool private, bool alone,
     int64_t now_us, struct err *e) MUST_CHECK;

@@ -5,6 +5,7 @@
 #include "reader/category.h"
 #include "reader/feeds.h"
 #include "reader/limits.h"
+#include "reader/secret_url.h"
 #include "reader/subscription.h"
 #include "reader/sync.h"
 
@@ -194,7 +195,8 @@ import_json(const struct import_result *r, struct buf *b)
 		if (l->outcome != IMPORT_REFUSED)
 			continue;
 		put_open(b, NULL, '{');
-		put_text(b, "url", whole(l->url));
+		put_name(b, "url");
+		secret_url_json(whole(l->url), b);
 		put_text(b, "title", whole(l->title));
 		put_z(b, "code", l->word);
 		put_text(b, "message", whole(l->reason));

@@ -3,6 +3,7 @@
 #include "doc/caged.h"
 #include "doc/limits.h"
 #include "feed/feed.h"
+#include "reader/changes.h"
 #include "reader/items_priv.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -283,7 +284,10 @@ take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 	    .uid = ch->row.uid, .terms = clean->terms};
 	*(ch->known ? &to->changed[to->updated++]
 		    : &to->added[to->inserted++]) = ch->row;
-	to->n_entries = ++to->n_changes;
+	to->n_changes++;
+	/* Nobody waited for what was there before anybody had the feed. */
+	if (!(p->from->large && p->feed.last_fetch_at_null))
+		to->n_entries = to->n_changes;
 	return OK;
 }
 
@@ -422,5 +426,5 @@ items_write(struct db *db, const struct items_plan *p, struct err *e)
 	TRY(sql_item_update(db, p->changed, p->updated, e));
 	TRY(sql_item_terms_put(db, p->terms, p->n_changes, e));
 	TRY(sql_item_tomb_del(db, p->gone, p->n_gone, e));
-	return OK;
+	return changes_items(db, p, e);
 }

@@ -25,7 +25,8 @@
  *
  * INVARIANTS
  *   1. An article is in a feed once, whatever step finds it.
- *   2. Each new or changed article is one event, written with it.
+ *   2. Each new or changed article is one event, written with it; but for what
+ *      a large feed has when it is read for the first time.
  *   3. The statements of a plan don't grow with the number of items, nor do
  *      the round trips to PostgreSQL.
  *   4. What was removed and is still in the feed does not come back.
@@ -50,6 +51,7 @@ struct items_from {
 	enum sanitize_tags tags;
 	struct caged *caged; /* cleans articles */
 	int64_t now_us;
+	bool large;  /* more than reader.events.first */
 	size_t done; /* 0, or what the plan before said, as with … */
 	const struct item_doc *doc; /* … this, with the same arena, or NULL */
 };

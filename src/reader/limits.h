@@ -74,6 +74,11 @@
 #define CLEAN_STEP             200 /* articles, each with its words and states */
 #define RETERM_STEP            20  /* articles whose words are cut anew */
 #define FEED_TOMBSTONES_MAX    50000 /* of a feed that are looked at */
+/* What changed for people (reader/changes.h): so many rows are kept, of all
+ * people; ids of one row; rows of one reading. */
+#define CHANGES_KEEP           10000
+#define CHANGES_IDS            100
+#define CHANGES_PAGE           200
 #define SYNC_IDS_MAX           10000 /* ids of one page, or changed by one call */
 #define SYNC_IDS_JSON          (22 * SYNC_IDS_MAX + 2)
 #define SYNC_COUNT_MORE        500 /* of a search that are counted beyond a page */

@@ -1,5 +1,6 @@
 #include "reader/lists.h"
 
+#include "reader/changes.h"
 #include "reader/limits.h"
 #include "reader/sync.h"
 #include "sql.h"
@@ -141,6 +142,7 @@ int
 list_state(struct db *db, const struct list_state *s, int64_t now_us,
     struct buf *b, struct err *e)
 {
+	struct buf ids CLEANUP(buf_done) = BUF(32);
 	struct sql_state_get_row row;
 
 	if (TRY(sql_state_put(db, e, .user = s->user, .uid = uuid_str(&s->uid),
@@ -157,7 +159,8 @@ list_state(struct db *db, const struct list_state *s, int64_t now_us,
 	put_bool(b, "is_starred", row.is_starred);
 	put_time(b, "updated_at", row.updated_at);
 	put_close(b, '}');
-	return OK;
+	buf_fmt(&ids, "[%lld]", (long long)row.id);
+	return changes_states(db, s->user, buf_str(&ids), 1, e);
 }
 
 /* Which of them are theirs; the others are listed. */
@@ -237,5 +240,7 @@ list_read_step(struct db *db, const struct list_read *q, struct err *e)
 		left -= TRY(sql_read_all(db, e, .user = q->user,
 		    .feed = feeds[i], .upto = q->upto, .before = q->before_us,
 		    .now = q->now_us, .most = left));
+	if (left < READ_STEP)
+		TRY(changes_counts(db, q->user, q->feed, e));
 	return (int)(READ_STEP - left);
 }

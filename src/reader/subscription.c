@@ -1,6 +1,7 @@
 #include "reader/subscription.h"
 
 #include "reader/category.h"
+#include "reader/changes.h"
 #include "reader/feeds.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -41,7 +42,7 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
 	TRY(sql_feed_subscribers(db, e, .feed = feed));
 	if (ret_uid)
 		*ret_uid = uid;
-	return OK;
+	return changes_feed(db, user, feed, "added", e);
 }
 
 /* What the person did with a feed goes, and its readers are counted. */
@@ -50,7 +51,7 @@ leave_feed(struct db *db, int64_t user, int64_t feed, struct err *e)
 {
 	TRY(sql_fsub_states_del(db, e, .user = user, .feed = feed));
 	TRY(sql_feed_subscribers(db, e, .feed = feed));
-	return OK;
+	return changes_feed(db, user, feed, "removed", e);
 }
 
 int
@@ -81,7 +82,7 @@ subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
 	    db, e, .user = user, .feed = from, .to_feed = to));
 	TRY(leave_feed(db, user, from, e));
 	TRY(sql_feed_subscribers(db, e, .feed = to));
-	return OK;
+	return changes_feed(db, user, to, "added", e);
 }
 
 int
@@ -125,7 +126,7 @@ subscription_interval(struct db *db, int64_t user, struct uuid uid,
 	TRY(sql_fsub_interval(db, e, .user = user, .uid = uuid_str(&uid),
 	    .interval = minutes, .now = now_us));
 	TRY(sql_feed_sooner(db, e, .feed = feed, .interval = minutes));
-	return OK;
+	return changes_feed(db, user, feed, "changed", e);
 }
 
 int
@@ -136,7 +137,7 @@ subscription_resume(
 
 	TRY(subscription_find(db, user, uid, &feed, e));
 	if (TRY(sql_feed_resume(db, e, .feed = feed, .now = now_us)))
-		return OK;
+		return changes_feed(db, 0, feed, "fetch", e);
 	(void)err_set(
 	    e, ERR_CONFLICT, "this feed is neither stopped nor backing off");
 	return err_word(e, "NOT_STOPPED");
@@ -147,7 +148,7 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
     const struct subscription_patch *p, int64_t now_us, struct err *e)
 {
 	bool named = p->set_category && p->has_category;
-	int64_t category = 0;
+	int64_t category = 0, feed = 0;
 	int rc = OK;
 
 	if (named)
@@ -161,7 +162,8 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
 		.set_category = p->set_category,
 		.category = named ? &category : NULL, .now = now_us)) == 0)
 		return no_subscription(e);
-	return OK;
+	TRY(subscription_find(db, user, uid, &feed, e));
+	return changes_feed(db, user, feed, "changed", e);
 }
 
 static void

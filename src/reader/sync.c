@@ -1,6 +1,7 @@
 #include "reader/sync.h"
 
 #include "doc/terms.h"
+#include "reader/changes.h"
 #include "reader/limits.h"
 #include "sql.h"
 
@@ -39,6 +40,8 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 	    .hidden = r->hidden != 0,
 	    .paused = r->paused != 0,
 	    .uncached = r->uncached != 0,
+	    .own = r->own != 0,
+	    .login = r->login != 0,
 	};
 }
 
@@ -481,24 +484,28 @@ sync_set(const struct sync *s, const struct sync_ids *ids,
 	struct buf json CLEANUP(buf_done) = BUF(SYNC_IDS_JSON);
 
 	TRY(sync_ids_json(&json, ids, e));
-	if (ids->n > 0)
-		TRY(run[state](s->db,
-		    &(struct sql_sync_read_args){.user = s->user,
-			.ids = buf_str(&json),
-			.value = value,
-			.now = now_us},
-		    e));
-	return OK;
+	if (ids->n == 0)
+		return OK;
+	TRY(run[state](s->db,
+	    &(struct sql_sync_read_args){.user = s->user,
+		.ids = buf_str(&json),
+		.value = value,
+		.now = now_us},
+	    e));
+	return changes_states(s->db, s->user, buf_str(&json), ids->n, e);
 }
 
 int
 sync_turn_star(
     const struct sync *s, int64_t item, int64_t now_us, struct err *e)
 {
+	struct buf json CLEANUP(buf_done) = BUF(32);
+
 	if (TRY(sql_sync_star_turn(
 		s->db, e, .user = s->user, .item = item, .now = now_us)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such article");
-	return OK;
+	buf_fmt(&json, "[%lld]", (long long)item);
+	return changes_states(s->db, s->user, buf_str(&json), 1, e);
 }
 
 int
@@ -519,7 +526,7 @@ sync_set_options(const struct sync *s, int64_t feed,
 		.hidden = o->hidden, .paused = o->paused,
 		.uncached = o->uncached, .now = now_us)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such feed");
-	return OK;
+	return changes_feed(s->db, s->user, feed, "changed", e);
 }
 
 int
@@ -529,7 +536,7 @@ sync_hide_category(const struct sync *s, int64_t category, bool hidden,
 	if (TRY(sql_sync_hide_category(s->db, e, .user = s->user,
 		.category = category, .hidden = hidden, .now = now_us)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such category");
-	return OK;
+	return changes_categories(s->db, s->user, e);
 }
 
 int
@@ -561,6 +568,11 @@ int
 sync_fetch_now(
     const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
 {
-	TRY(sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
-	return sync_fetch_soon(s, feed, now_us, e);
+	int n =
+	    TRY((int)sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
+
+	if (n == 0)
+		return sync_fetch_soon(s, feed, now_us, e);
+	TRY(changes_feed(s->db, 0, feed, "fetch", e));
+	return n;
 }

@@ -44,6 +44,7 @@ struct sync_feed {
 	bool category_hidden;
 	bool stopped, icon;
 	bool hidden, paused, uncached; /* struct sync_options */
+	bool own, login;               /* feed_login.h */
 	int64_t errors, unread, items;
 	struct str error;
 	int64_t last_fetch_us, next_fetch_us, newest_us, created_us; /* 0: no */

@@ -284,14 +284,13 @@ def request(method, path, headers, body=b""):
 class Stream:
     """A live stream; events are gathered as they come. Ends with close()."""
 
-    def __init__(self, srv, auth, last=None, partition=None, **query):
+    def __init__(self, srv, auth, last=None, partition=None, path="/v1/events/stream", headers=None, **query):
         self.client = Client(srv, auth, timeout=60)
-        path = "/v1/events/stream"
         if partition:
             query["key"] = partition
         if query:
             path += "?" + urllib.parse.urlencode(query)
-        head = {"Accept": "text/event-stream"}
+        head = {"Accept": "text/event-stream", **(headers or {})}
         if last is not None:
             head["Last-Event-ID"] = last
         self.answer = self.client.send("GET", path, None, head)

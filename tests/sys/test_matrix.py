@@ -18,7 +18,7 @@ WORDS = "long enough to be good"
 ROLES = {"reader": set(), "viewer": {"read"}, "operator": {"read", "consume", "manage", "publish"},
          "admin": {"admin"}}
 SCOPES = ("publish", "read", "consume", "manage", "admin", "submit", "query")
-APPS = ("FOR_MINIFLUX", "FOR_APPS")
+APPS = ("FOR_MINIFLUX", "FOR_APPS", "FOR_BOTH")
 # These would end the person or the session of whoever is let in.
 # What a route takes that has such a path, or ends so; others take a title.
 BODIES = {"/state": {"is_read": True}, "/read": {}, "/settings": {"fetch_interval_minutes": 60},
@@ -150,7 +150,7 @@ def came(a, app=False):
 def shape_ok(a, group, got):
     if got in ("who", "denied"):
         j = a.json
-        if group == "FOR_PEOPLE":
+        if group in ("FOR_PEOPLE", "FOR_BOTH"):
             return {"code", "category", "action"} <= set(j)
         if group == "FOR_MINIFLUX":
             return set(j) == {"error_message"}

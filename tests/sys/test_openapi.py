@@ -26,7 +26,7 @@ def test_shape(t):
 def test_what_must_be_there(t):
     paths = spec(t)["paths"]
     for path, methods in (("/v1/events", {"get", "post"}), ("/v1/events/{eventId}", {"get"}),
-                          ("/v1/events/stream", {"get"}), ("/v1/event-types", {"get"}),
+                          ("/v1/events/stream", {"get"}), ("/api/stream", {"get"}), ("/v1/event-types", {"get"}),
                           ("/v1/keys", {"get", "post"}), ("/healthz", {"get"}),
                           ("/readyz", {"get"}), ("/metrics", {"get"})):
         check(path in paths and methods <= set(paths[path]), f"{path} {methods}", paths.get(path))

@@ -1,6 +1,7 @@
 #include "api/apps/app.h"
 
 #include "api/api.h"
+#include "reader/feed_login.h"
 #include "seal/base64.h"
 
 /* ---- what the request says ---- */
@@ -124,7 +125,9 @@ app_feed_add(struct req *r, struct app_feed *a, struct err *e)
 
 	if (!api->fetcher)
 		return err_set(e, ERR_AWAY, "this server adds no feeds");
+	TRY(feed_login_split(r->arena, &a->reg.url, &a->reg.login, e));
 	a->reg.user = r->who.user;
+	a->reg.user_uid = r->who.user_uid;
 	a->reg.done = registered;
 	a->reg.arg = r;
 	r->ctx = a;

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "feed/discover.h"
+#include "reader/feed_login.h"
 #include "reader/subscription.h"
 
 /* ---- what its files share ---- */
@@ -111,8 +112,6 @@ static const struct miniflux_fixed FEED[] = {
     {"no_media_player", "false", "there is no player"},
     {"user_agent", "\"\"", ASKING},
     {"cookie", "\"\"", ASKING},
-    {"username", "\"\"", ASKING},
-    {"password", "\"\"", ASKING},
     {"disable_http2", "false", ASKING},
     {"fetch_via_proxy", "false", "webhook.proxy is the operator's"},
     {"proxy_url", "\"\"", "webhook.proxy is the operator's"},
@@ -140,6 +139,8 @@ miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
 	put_text(b, "parsing_error_message", f->error);
 	put_int(b, "parsing_error_count", f->errors);
 	miniflux_put_fixed(b, FEED);
+	put_z(b, "username", f->login ? FEED_LOGIN_MASK : "");
+	put_z(b, "password", f->login ? FEED_LOGIN_MASK : "");
 	put_bool(b, "ignore_http_cache", f->uncached);
 	put_bool(b, "hide_globally", f->hidden);
 	put_bool(b, "disabled", f->stopped || f->paused);
@@ -336,7 +337,24 @@ struct feed_edit {
 	struct str site;       /* the same; it is what the feed says */
 	int64_t category;
 	struct sync_options options;
+	struct feed_login_edit login;
+	bool set_login;
 };
+
+/* .p NULL: it is not there. */
+static int
+read_word(
+    const struct json *body, const char *name, struct str *ret, struct err *e)
+{
+	const struct json *v = json_get(body, name);
+
+	if (!v || json_is(v, JSON_NULL))
+		return OK;
+	if (!json_is(v, JSON_STRING))
+		return err_set(e, ERR_SYNTAX, "%s must be a string", name);
+	*ret = v->text.n > 0 ? v->text : STR("");
+	return OK;
+}
 
 static int
 read_edit(struct req *r, struct feed_edit **ret, struct err *e)
@@ -358,6 +376,9 @@ read_edit(struct req *r, struct feed_edit **ret, struct err *e)
 	TRY(miniflux_bool(j, "disabled", &d->options.paused, e));
 	TRY(miniflux_bool(j, "ignore_http_cache", &d->options.uncached, e));
 	TRY(miniflux_check_fixed(j, FEED, e));
+	TRY(read_word(j, "username", &d->login.name, e));
+	TRY(read_word(j, "password", &d->login.password, e));
+	d->set_login = feed_login_says(&d->login);
 	r->ctx = *ret = d;
 	return OK;
 }
@@ -382,6 +403,7 @@ edit_category(
 static int
 apply_edit(struct req *r, struct db *db, struct err *e)
 {
+	const struct api *api = r->app;
 	const struct feed_edit *d = r->ctx;
 	const struct sync *who = APP_SYNC(r, db);
 	int64_t feed = d->feed.reg.feed, now_us = clock_now_us();
@@ -400,6 +422,12 @@ apply_edit(struct req *r, struct db *db, struct err *e)
 	TRY(sync_set_options(who, feed, &d->options, now_us, e));
 	if (d->options.paused == 0 && f.stopped)
 		TRY(subscription_resume(db, who->user, f.sub, now_us, e));
+	if (d->set_login && f.own && !d->feed.reg.login.p) {
+		TRY(feed_login_change(&(struct feed_login_of){db, api->keyring,
+					  who->user, feed, now_us},
+		    &d->login, e));
+		app_due(r);
+	}
 	return OK;
 }
 
@@ -447,8 +475,9 @@ look_at_edit(struct req *r, struct db *db, struct err *e)
 	if (d->site.n > 0 && !str_eq(d->site, f.site.n > 0 ? f.site : f.url))
 		return json_wrong(e, "/site_url", "is what the feed says");
 	d->feed.reg.feed = f.id;
-	if (d->url.n > 0 && !str_eq(d->url, f.url)) {
-		d->feed.reg.url = d->url;
+	if ((d->url.n > 0 && !str_eq(d->url, f.url)) ||
+	    (!f.own && (d->login.name.n > 0 || d->login.password.n > 0))) {
+		d->feed.reg.url = d->url.n > 0 ? d->url : f.url;
 		d->feed.reg.instead = f.id;
 	}
 	return OK;
@@ -458,8 +487,12 @@ static int
 go_on_edit(struct req *r, struct err *e)
 {
 	struct feed_edit *d = r->ctx;
+	struct str none = {.p = NULL};
 
 	r->then = NULL;
+	if (d->feed.reg.url.n > 0 && d->set_login)
+		TRY(feed_login_make(
+		    r->arena, none, &d->login, &d->feed.reg.login, e));
 	return d->feed.reg.url.n > 0 ? app_feed_add(r, &d->feed, e)
 				     : api_write(r, edit_done, e);
 }
@@ -537,6 +570,7 @@ int
 api_mf_discover(struct req *r, struct db *, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
+	struct feed_login_edit login = {.name = {.p = NULL}};
 	const struct json *url;
 	struct json *j;
 
@@ -549,5 +583,8 @@ api_mf_discover(struct req *r, struct db *, struct err *e)
 	*a = (struct app_feed){.reg = {.url = url->text, .look = r->arena},
 	    .finish = looked,
 	    .failed = not_found};
+	TRY(read_word(j, "username", &login.name, e));
+	TRY(read_word(j, "password", &login.password, e));
+	TRY(feed_login_make(r->arena, a->reg.login, &login, &a->reg.login, e));
 	return app_feed_add(r, a, e);
 }

@@ -7,6 +7,7 @@
 #include "http/server/reply.h"
 #include "http/url.h"
 #include "reader/category.h"
+#include "reader/feed_login.h"
 #include "reader/feeds.h"
 #include "reader/subscription.h"
 
@@ -17,6 +18,9 @@ struct adding {
 	struct app_feed feed;
 	const struct json *private; /* NULL: it does not say */
 	struct uuid category;       /* all zero: the same */
+	const struct json *username, *password;
+	struct feed_login_edit login; /* what they say */
+	bool own;                     /* the feed that is changed */
 };
 
 static bool
@@ -78,14 +82,38 @@ not_added(struct req *r, const struct err *why, struct err *e)
 		"private", MEMBER_JSON, offsetof(struct adding, private)       \
 	}
 
+#define LOGIN                                                                  \
+	{"username", MEMBER_JSON, offsetof(struct adding, username)},          \
+	{                                                                      \
+		"password", MEMBER_JSON, offsetof(struct adding, password)     \
+	}
+
+/* null is the same as empty: it takes them away. */
+static int
+read_word(const struct json *v, const char *at, struct str *ret, struct err *e)
+{
+	*ret = (struct str){.p = NULL};
+	if (!v)
+		return OK;
+	if (!json_is(v, JSON_NULL) && !json_is(v, JSON_STRING))
+		return json_wrong(e, at, "must be a string or null");
+	*ret = json_is(v, JSON_NULL) || v->text.n == 0 ? STR("") : v->text;
+	return OK;
+}
+
 static int
 read_adding(struct req *r, const struct member *body, struct adding **ret,
     struct err *e)
 {
 	struct adding *a = arena_alloc(r->arena, sizeof(*a));
+	static const struct json NONE = {.type = JSON_NULL};
+	static const struct adding NULLS = {
+	    .username = &NONE, .password = &NONE};
 	struct registration *reg = &a->feed.reg;
 
-	TRY(api_body(r, body, NULL, a, e));
+	TRY(api_body(r, body, &NULLS, a, e));
+	TRY(read_word(a->username, "/username", &a->login.name, e));
+	TRY(read_word(a->password, "/password", &a->login.password, e));
 	if (a->private && !json_is_bool(a->private))
 		return json_wrong(e, "/private", "must be true or false");
 	if (reg->url.p && str_trim(reg->url).n == 0)
@@ -99,10 +127,20 @@ read_adding(struct req *r, const struct member *body, struct adding **ret,
 	return OK;
 }
 
+/* With the login that the body names. */
+static int
+add_it(struct req *r, struct adding *a, struct err *e)
+{
+	if (feed_login_says(&a->login))
+		TRY(feed_login_make(r->arena, a->feed.reg.login, &a->login,
+		    &a->feed.reg.login, e));
+	return app_feed_add(r, &a->feed, e);
+}
+
 static int
 go_on(struct req *r, struct err *e)
 {
-	return app_feed_add(r, r->ctx, e);
+	return add_it(r, r->ctx, e);
 }
 
 /* On a read thread, before anything is fetched: is it one of theirs? */
@@ -123,7 +161,7 @@ api_feeds_post(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {ADDRESS("url"), PRIVATE,
 	    {"category_id", MEMBER_UUID, offsetof(struct adding, category)},
-	    {.name = NULL}};
+	    LOGIN, {.name = NULL}};
 	struct adding *a;
 
 	TRY(read_adding(r, BODY, &a, e));
@@ -131,7 +169,7 @@ api_feeds_post(struct req *r, struct db *, struct err *e)
 		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");
 	if (!has_category(a))
-		return app_feed_add(r, &a->feed, e);
+		return add_it(r, a, e);
 	api_then(r, go_on);
 	return api_read(r, look_at_category, e);
 }
@@ -161,19 +199,65 @@ mark_feed(struct req *r, struct db *db, struct err *e)
 	return show_added(r, db, e);
 }
 
+/* On the commit thread: of a feed that is their own. */
+static int
+change_login(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	const struct adding *a = r->ctx;
+
+	TRY(find_instead(r, db, e));
+	TRY(feed_login_change(
+	    &(struct feed_login_of){db, api->keyring, r->who.user,
+		a->feed.reg.instead, clock_now_us()},
+	    &a->login, e));
+	app_due(r);
+	return show_added(r, db, e);
+}
+
+/* Of one that is everybody's: it becomes another, their own. */
+static int
+go_on_login(struct req *r, struct err *e)
+{
+	struct adding *a = r->ctx;
+	bool some = a->login.name.n > 0 || a->login.password.n > 0;
+
+	if (a->own)
+		return api_write(r, change_login, e);
+	return some ? add_it(r, a, e) : api_read(r, show_added, e);
+}
+
+static int
+find_login(struct req *r, struct db *db, struct err *e)
+{
+	struct adding *a = r->ctx;
+	struct sync_feed f;
+
+	TRY(find_instead(r, db, e));
+	TRY(sync_feed(APP_SYNC(r, db), a->feed.reg.instead, &f, e));
+	a->own = f.own;
+	a->feed.reg.url = f.url;
+	return OK;
+}
+
 int
 api_feeds_patch(struct req *r, struct db *, struct err *e)
 {
 	static const struct member BODY[] = {
-	    ADDRESS("feed_url"), PRIVATE, {.name = NULL}};
+	    ADDRESS("feed_url"), PRIVATE, LOGIN, {.name = NULL}};
 	struct adding *a;
+	bool login;
 
 	TRY(read_adding(r, BODY, &a, e));
-	if (a->private && a->feed.reg.url.p)
-		return json_wrong(
-		    e, "/private", "can't be given together with feed_url");
+	login = feed_login_says(&a->login);
+	if (a->private && (a->feed.reg.url.p || login))
+		return json_wrong(e, "/private", "must be given alone");
 	if (a->private)
 		return api_write(r, mark_feed, e);
+	if (!a->feed.reg.url.p && login) {
+		api_then(r, go_on_login);
+		return api_read(r, find_login, e);
+	}
 	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/feed_url", "must be the address of a feed or page");
@@ -209,7 +293,8 @@ show_found(struct req *r, struct db *db, struct err *e)
 int
 api_feeds_discover(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {ADDRESS("url"), {.name = NULL}};
+	static const struct member BODY[] = {
+	    ADDRESS("url"), LOGIN, {.name = NULL}};
 	struct adding *a;
 
 	TRY(read_adding(r, BODY, &a, e));
@@ -218,5 +303,5 @@ api_feeds_discover(struct req *r, struct db *, struct err *e)
 		    e, "/url", "must be the address of a feed or page");
 	a->feed.reg.look = r->arena;
 	a->feed.finish = show_found;
-	return app_feed_add(r, &a->feed, e);
+	return add_it(r, a, e);
 }

@@ -64,7 +64,8 @@ api_feeds_refresh(struct req *r, struct db *db, struct err *e)
 		TRY(reader_id(r, "feed", &uid, e));
 		TRY(subscription_feed(db, r->who.user, uid, &feed, e));
 	}
-	n = TRY(sync_fetch_soon(APP_SYNC(r, db), feed, clock_now_us(), e));
+	n = TRY((feed ? sync_fetch_now : sync_fetch_soon)(
+	    APP_SYNC(r, db), feed, clock_now_us(), e));
 	app_due(r);
 	r->status = 202;
 	put_open(&r->out, NULL, '{');

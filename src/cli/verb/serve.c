@@ -285,6 +285,7 @@ start_fetcher(struct serve *s, struct err *e)
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
 	    .node = &s->node,
+	    .tail = s->api.tail,
 	    .schedule = has_role(s->conf, "fetch"),
 	    .fault = s->api.fault,
 	};

@@ -175,6 +175,13 @@ is_redirect(const struct follow *f, int status)
 		   status == 307 || status == 308);
 }
 
+static bool
+same_origin(const struct url *a, const struct url *b)
+{
+	return a->https == b->https && a->port == b->port &&
+	       strcmp(a->host, b->host) == 0;
+}
+
 /* From f->at to where the answer sends us. False: f->error says why not. */
 static bool
 move_on(struct follow *f, const struct client_answer *a, struct str to)
@@ -203,6 +210,10 @@ move_on(struct follow *f, const struct client_answer *a, struct str to)
 		       (a->status == 301 || a->status == 308);
 	f->hops++;
 	f->send.query = STR_EMPTY;
+	if (!same_origin(&base, &u)) {
+		f->send.n_headers -= f->n_own;
+		f->n_own = 0;
+	}
 	set_place(f, &u);
 	return true;
 }

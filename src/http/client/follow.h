@@ -22,7 +22,8 @@
  *
  * INVARIANTS
  *   1. At most one request is under way to a host.
- *   2. A body is never longer than keep_max: ANSWERED means that it is whole.
+ *   2. Credentials (n_own) go to the origin that was asked for first alone.
+ *   3. A body is never longer than keep_max: ANSWERED means that it is whole.
  */
 #pragma once
 
@@ -53,6 +54,9 @@ struct follow {
 	 * user_agent, keep_max and total_ms, which is over all hops, are the
 	 * caller's. */
 	struct client_send send;
+	/* Of the headers the last so many are for the URL's own origin: behind
+	 * a redirect to another none of them is sent any more. */
+	size_t n_own;
 	void (*done)(struct follow *f, const struct follow_answer *a);
 
 	/* ours */

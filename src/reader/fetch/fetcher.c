@@ -7,6 +7,7 @@
 #include "base/log/metric.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
+#include "event/tail.h"
 #include "loop/thread.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
@@ -25,7 +26,11 @@ job_done(struct append_job *job)
 {
 	struct fetch_job *j = MAIL_OF(job, struct fetch_job, job);
 	struct fetcher *f = j->f;
-	bool posted = mailbox_post(f->box, &j->note.mail);
+	bool posted;
+
+	if (job->err.code == OK && j->changed)
+		tail_changed(f->o.tail);
+	posted = mailbox_post(f->box, &j->note.mail);
 
 	assert(posted); /* it is closed when no job is out any more */
 	(void)posted;
@@ -50,6 +55,7 @@ fetcher_post(struct fetcher *f, struct fetch_job *j, fetch_fn fn,
 
 	j->f = f;
 	j->take = take;
+	j->changed = false;
 	j->note.take = take_job;
 	j->job = (struct append_job){.fn = fn,
 	    .ctx = j->ctx ? j->ctx : f,
@@ -152,7 +158,7 @@ fetch_look(struct fetch *x, const struct follow_answer *a)
 	metric_status(M_FETCH_STATUS, a->last.status);
 	metric_observe(M_FETCH_LATENCY, a->last.took_us);
 	x->final_url = fetcher_keep(x, a->url, URL_MAX);
-	x->moved = a->permanent && x->final_url.p;
+	x->moved = a->permanent && x->final_url.p && !x->own;
 	if (x->seen.outcome != FETCH_UPDATED &&
 	    x->seen.outcome != FETCH_NOT_MODIFIED)
 		return;

@@ -56,6 +56,7 @@ struct guard;
 struct node;
 struct keyring;
 struct store;
+struct tail;
 
 struct fetcher_opts {
 	const struct conf *conf;
@@ -64,6 +65,7 @@ struct fetcher_opts {
 	const struct guard *guard;
 	struct keyring *keyring; /* seals what hubs are told; outlives it */
 	const struct node *node; /* who claims */
+	struct tail *tail;       /* is told of changes */
 	bool schedule;           /* the role `fetch`; else it only adds feeds */
 	const char *fault;       /* for tests: doc/caged.h; or NULL */
 };
@@ -87,9 +89,11 @@ struct fetch_note {
 
 struct registration {
 	int64_t user;
-	struct str url;  /* as it was typed */
-	int64_t instead; /* of this feed, which the person has; 0: of none */
-	bool private;    /* as feeds_mark() has it, while they are alone */
+	struct uuid user_uid;
+	struct str url;   /* as it was typed, without … */
+	struct str login; /* … what it is asked for with: feed_login.h */
+	int64_t instead;  /* of this feed, which the person has; 0: of none */
+	bool private;     /* as feeds_mark() has it, while they are alone */
 	/* Only look which feeds are there, and add none: `found` is made in
 	 * it. NULL: add it. */
 	struct arena *look;

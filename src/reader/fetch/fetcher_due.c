@@ -3,6 +3,7 @@
 #include "base/log/metric.h"
 #include "http/url.h"
 #include "node/node.h"
+#include "reader/feed_login.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -40,10 +41,15 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row)
 	x->etag = fetcher_due_keep(x, row->etag);
 	x->last_modified = fetcher_due_keep(x, row->last_modified);
 	x->body_hash = fetcher_due_keep(x, row->body_hash);
+	x->own = row->own;
+	x->login = fetcher_due_keep(x, row->login);
+	if (row->login_of.p)
+		x->login_of = uuid_of(row->login_of);
 	x->before = (struct fetch_before){.errors = row->errors,
 	    .parse_errors = row->parse_errors,
 	    .interval_min = row->interval_min,
-	    .hub = row->hubs > 0};
+	    .hub = row->hubs > 0,
+	    .login = row->login.p != NULL};
 	x->lease_us = c->until_us;
 	x->crashed =
 	    row->begun_by.p && !str_eq(row->begun_by, uuid_str(&x->f->run));
@@ -244,6 +250,28 @@ add_header(struct fetch *x, struct str name, struct str value)
 	    (struct client_header){name, value};
 }
 
+/* False: it can't be opened here, and is not asked for without. */
+static bool
+add_login(struct fetch *x)
+{
+	struct str login;
+	struct err e = {0};
+
+	if (feed_login_open(x->f->o.keyring, x->arena, x->login_of, x->login,
+		&login, &e) < 0) {
+		(void)snprintf(x->error, sizeof(x->error),
+		    "its user name and password can't be opened: %.200s",
+		    e.text);
+		x->seen = (struct fetch_seen){
+		    FETCH_NOT_READ, 0, -1, -1, str_of(x->error)};
+		list_add(&x->f->answers, &x->link);
+		return false;
+	}
+	add_header(x, STR("Authorization"), feed_login_header(x->arena, login));
+	x->follow.n_own = 1;
+	return true;
+}
+
 static void
 start_fetch(struct fetch *x)
 {
@@ -262,6 +290,8 @@ start_fetch(struct fetch *x)
 	if (x->last_modified.p && x->last_modified.n > 0)
 		add_header(x, STR("If-Modified-Since"), x->last_modified);
 	x->at_us = clock_now_us();
+	if (x->login.p && !add_login(x))
+		return;
 	count_running(f, f->n_running + 1);
 	follow_start(f->follows, &x->follow);
 }

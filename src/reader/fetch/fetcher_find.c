@@ -3,6 +3,7 @@
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "http/url.h"
+#include "reader/feed_login.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 
@@ -56,6 +57,13 @@ look_feed(const struct feed *parsed, struct str at)
 
 static void got(struct follow *fo, const struct follow_answer *a);
 
+/* May the login go there? */
+static bool
+own_place(const struct reg *g, struct str url)
+{
+	return g->login.p && feed_login_same_origin(url, g->urls[0]);
+}
+
 /* False when there is no time left for it. */
 static bool
 ask_for(struct reg *g, struct str url, size_t most, int64_t until_us)
@@ -66,13 +74,18 @@ ask_for(struct reg *g, struct str url, size_t most, int64_t until_us)
 		return false;
 	if (left > g->f->o.conf->fetch_timeout_ms)
 		left = g->f->o.conf->fetch_timeout_ms;
-	g->accept = (struct client_header){STR("Accept"),
+	g->headers[0] = (struct client_header){STR("Accept"),
 	    g->step == ICON ? STR("image/*,*/*;q=0.5") : STR(FETCH_ACCEPT)};
 	g->follow = (struct follow){.done = got};
+	if (own_place(g, url)) {
+		g->headers[1] = (struct client_header){STR("Authorization"),
+		    feed_login_header(g->arena, g->login)};
+		g->follow.n_own = 1;
+	}
 	g->follow.send = (struct client_send){.method = GET,
 	    .url = url,
-	    .headers = &g->accept,
-	    .n_headers = 1,
+	    .headers = g->headers,
+	    .n_headers = 1 + g->follow.n_own,
 	    .keep_max = most,
 	    .total_ms = (int)left,
 	    .user_agent = FETCHER_AGENT};
@@ -97,7 +110,15 @@ static bool
 ask_feed(struct reg *g, struct str url)
 {
 	g->asked = canonical(g, url);
-	if (!g->r->look && register_known(g, g->asked))
+	if (g->login.p && !own_place(g, url)) {
+		g->why.code = OK;
+		say_once(g, "FEED_NOT_DETECTED",
+		    "is at another server than the user name and password are for: "
+		    "add that address itself",
+		    "");
+		return false;
+	}
+	if (!g->r->look && register_known(g))
 		return true;
 	return ask_for(
 	    g, g->asked, (size_t)g->f->o.conf->fetch_max_size, g->until_us);
@@ -154,6 +175,11 @@ note_failure(struct reg *g, const struct follow_answer *a)
 	else if (a->result != FOLLOW_ANSWERED)
 		say_once(
 		    g, "FEED_UNREACHABLE", "can't be fetched: ", a->last.error);
+	else if (a->last.status == 401)
+		say_once(g, "FEED_UNREACHABLE",
+		    g->login.p ? "does not take this user name and password"
+			       : "wants a user name and password",
+		    ": its server answered 401");
 	else
 		say_once(g, "FEED_UNREACHABLE",
 		    "can't be fetched: its server answered ", status);
@@ -203,9 +229,10 @@ found(struct reg *g)
 		tell_found(g, &one, 1);
 		return;
 	}
-	if (x->moved && !str_eq(x->final_url, g->asked)) {
+	if (x->moved && !str_eq(x->final_url, g->asked) &&
+	    (!g->login.p || own_place(g, x->final_url))) {
 		g->asked = canonical(g, x->final_url);
-		if (register_known(g, g->asked))
+		if (register_known(g))
 			return;
 	}
 	g->tried = 0;

@@ -21,9 +21,9 @@
 #include "feed/discover.h"
 #include "http/client/follow.h"
 #include "reader/fetch/fetcher.h"
+#include "reader/fetch/typed.h"
 #include "reader/fetch/verdict.h"
 #include "reader/items.h"
-#include "reader/typed.h"
 #include "seal/digest.h"
 #include "store/store.h"
 
@@ -47,7 +47,8 @@ struct fetch_job {
 	struct entry *entries; /* that are written with it */
 	size_t n_entries;
 	fetch_take take;
-	bool busy; /* posted and not taken */
+	bool busy;    /* posted and not taken */
+	bool changed; /* its fn noted a change: reader/changes.h */
 };
 
 /* One feed that is fetched. */
@@ -62,10 +63,13 @@ struct fetch {
 	struct str url, host, etag, last_modified, body_hash;
 	struct fetch_before before;
 	int64_t lease_us;
-	bool crashed; /* a run of a server before us died with it */
-	bool begun;   /* its row says so */
+	bool own;             /* a person's: feed_login.h … */
+	struct str login;     /* … sealed; .p NULL: none … */
+	struct uuid login_of; /* … of this subscription */
+	bool crashed;         /* a run of a server before us died with it */
+	bool begun;           /* its row says so */
 	struct follow follow;
-	struct client_header headers[3];
+	struct client_header headers[4];
 
 	/* what came */
 	int64_t at_us, took_us, bytes;
@@ -173,10 +177,12 @@ struct reg {
 	struct registration *r; /* NULL: whoever waited was told */
 	int64_t user, instead;  /* of r, which may be gone */
 	bool private;           /* the same */
+	struct uuid user_uid;   /* the same */
+	struct str login;       /* the same, in the arena */
 	struct link link;
 	struct arena *arena;
 	struct follow follow;
-	struct client_header accept;
+	struct client_header headers[2];
 	enum reg_step step;
 	int64_t begin_us, until_us; /* monotonic */
 	struct str urls[TYPED_MAX];
@@ -242,8 +248,8 @@ void register_end(struct reg *g, const struct err *why);
 void register_store(struct reg *g);
 /* Behind its articles, which why says can't be written; NULL: they are. */
 void register_stored(struct reg *g, const struct err *why);
-/* The same when the feed at this URL is ours already; else false. */
-bool register_known(struct reg *g, struct str url);
+/* The same when the feed at g->asked is ours already; else false. */
+bool register_known(struct reg *g);
 
 /* fetcher_find.c */
 void find_next(struct reg *g); /* the next address that it may be */

@@ -3,6 +3,7 @@
 #include "feed/feed.h"
 #include "http/client/guard.h"
 #include "http/url.h"
+#include "reader/feed_login.h"
 #include "reader/feeds.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
@@ -80,16 +81,26 @@ register_end(struct reg *g, const struct err *why)
 
 /* ---- storing ---- */
 
+/* As the store knows it: feed.feed_url. */
+static struct str
+key_of(struct reg *g)
+{
+	return g->login.p ? feed_login_key(g->arena, g->asked, g->user_uid)
+			  : g->asked;
+}
+
 /* g->stored: its articles are to be written too. */
 static int
 add_feed(struct db *db, struct reg *g, int64_t now_us, int64_t *ret,
     struct uuid *ret_uid, struct err *e)
 {
 	const struct feed *parsed = g->x->parsed;
-	struct feed_new n = {.url = g->asked,
+	struct str key = key_of(g);
+	struct feed_new n = {.url = key,
+	    .address = g->login.p ? g->asked : (struct str){.p = NULL},
 	    .site_url = parsed->link,
 	    .title = parsed->title.n > 0 ? parsed->title : g->asked,
-	    .private = g->private,
+	    .private = g->private || g->login.p,
 	    .next_fetch_us = now_us + 2 * 60 * US_PER_S};
 
 	if (n.site_url.n == 0 || n.site_url.n > URL_MAX)
@@ -98,8 +109,8 @@ add_feed(struct db *db, struct reg *g, int64_t now_us, int64_t *ret,
 		n.favicon_mime = str_of(g->icon_mime);
 		n.favicon_data = g->icon;
 	}
-	TRY(feeds_find_by_url(db, g->asked, ret, ret_uid, e));
-	g->stored = *ret == 0 || g->instead;
+	TRY(feeds_find_by_url(db, key, ret, ret_uid, e));
+	g->stored = *ret == 0 || g->instead || g->login.p;
 	if (*ret != 0)
 		return OK;
 	return feeds_add(db, &n, now_us, ret, ret_uid, e);
@@ -113,6 +124,7 @@ store_fn(struct db *db, void *ctx, struct err *e)
 	struct uuid uid = g->uid;
 
 	g->stored = false;
+	g->j.changed = true;
 	if (!g->known)
 		TRY(add_feed(db, g, now, &id, &uid, e));
 	g->feed = id;
@@ -122,6 +134,10 @@ store_fn(struct db *db, void *ctx, struct err *e)
 		    g->f->o.conf->reader_feeds_max, now, NULL, e));
 	else if (!g->stored) /* else behind its articles */
 		TRY(subscription_move(db, g->user, g->instead, id, now, e));
+	if (g->login.p && !(g->instead && g->stored))
+		TRY(feed_login_put(&(struct feed_login_of){db, g->f->o.keyring,
+				       g->user, id, now},
+		    g->login, e));
 	if (g->private && !g->stored) {
 		int rc = feeds_mark(db, id, true, true, now, e);
 
@@ -148,6 +164,7 @@ stored(struct fetcher *, struct fetch_job *j)
 	x->id = g->feed;
 	x->uid = g->uid;
 	x->url = g->asked;
+	x->own = g->login.p != NULL;
 	x->moved = false;
 	x->before.interval_min = 60;
 	fetch_store_parsed(x);
@@ -174,17 +191,18 @@ register_stored(struct reg *g, const struct err *why)
 	register_store(g);
 }
 
-/* Is the feed at this URL ours already? Then that is all. One that nobody has
- * is not fetched: who moves there with their marks needs it as it is now. */
+/* Is the feed at this address ours already? Then that is all. One that nobody
+ * has is not fetched: who moves there with their marks needs it as it is now,
+ * and a login is to be tried. */
 bool
-register_known(struct reg *g, struct str url)
+register_known(struct reg *g)
 {
 	struct sql_feed_by_url_row row;
 	struct err e;
 
-	if (sql_feed_by_url_one(g->f->db, g->arena, &row, &e, .url = url) <=
-		0 ||
-	    (g->instead && row.subscribers == 0))
+	if (sql_feed_by_url_one(
+		g->f->db, g->arena, &row, &e, .url = key_of(g)) <= 0 ||
+	    ((g->instead || g->login.p) && row.subscribers == 0))
 		return false;
 	g->known = true;
 	g->feed = row.id;
@@ -204,6 +222,9 @@ check_typed(struct reg *g, struct err *e)
 			e->at[0] = '\0';
 			return err_word(e, "URL_REFUSED");
 		}
+	if (g->login.p)
+		g->n_urls =
+		    1; /* not over http as well, which nobody asked for */
 	return OK;
 }
 
@@ -219,6 +240,9 @@ begin_reg(struct fetcher *f, struct registration *r)
 	g->user = r->user;
 	g->instead = r->instead;
 	g->private = r->private;
+	g->user_uid = r->user_uid;
+	if (r->login.p)
+		g->login = arena_dup(g->arena, r->login);
 	g->asked = STR_EMPTY;
 	g->begin_us = clock_mono_us();
 	g->until_us = g->begin_us + REGISTER_MS * US_PER_MS;

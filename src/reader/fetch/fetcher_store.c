@@ -5,6 +5,7 @@
 #include "doc/limits.h"
 #include "feed/feed.h"
 #include "http/url.h"
+#include "reader/changes.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 #include "reader/secret_url.h"
@@ -106,9 +107,9 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 		.last_modified = modified, .body_hash = hash,
 		.status = v->stop ? STR("stopped") : STR("active"),
 		.errors = v->errors, .parse_errors = v->parse_errors,
-		.message = or_null(v->message), .next = next,
-		.now = x->at_us)) == 0)
-		return OK; /* it was removed meanwhile */
+		.message = or_null(v->message), .next = next, .now = x->at_us,
+		.lease = x->lease_us)) == 0)
+		return OK; /* it was removed, or is asked for anew */
 	if (x->hub_secret.p)
 		TRY(sql_hub_put(db, e, .feed = x->id,
 		    .uid = uuid_str(&x->hub_uid), .hub = x->hub,
@@ -125,6 +126,19 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 	return OK;
 }
 
+/* Who has the feed is told when it works no longer, or again. */
+static int
+note_result(
+    struct db *db, const struct fetch *x, struct fetch_job *j, struct err *e)
+{
+	bool was = x->before.errors > 0, is = x->verdict.errors > 0;
+
+	if (x->push || (was == is && !x->verdict.stop))
+		return OK;
+	j->changed = true;
+	return changes_feed(db, 0, x->id, "fetch", e);
+}
+
 static int
 batch_fn(struct db *db, void *ctx, struct err *e)
 {
@@ -132,6 +146,9 @@ batch_fn(struct db *db, void *ctx, struct err *e)
 
 	list_each (struct fetch, x, &f->batch.list, link)
 		TRY(write_result(db, x, e));
+	/* Last, since others wait for it: reader/changes.h. */
+	list_each (struct fetch, x, &f->batch.list, link)
+		TRY(note_result(db, x, &f->batch.j, e));
 	return OK;
 }
 
@@ -140,8 +157,12 @@ plan_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct fetch *x = ctx;
 
+	x->j.changed = x->plan.n_changes > 0;
 	TRY(items_write(db, &x->plan, e));
-	return x->plan.more ? OK : write_result(db, x, e);
+	if (x->plan.more)
+		return OK;
+	TRY(write_result(db, x, e));
+	return note_result(db, x, &x->j, e);
 }
 
 /* ---- telling of it ---- */
@@ -350,6 +371,8 @@ make_plan(struct fetch *x, struct err *e)
 			: SANITIZE_BASIC,
 	    .caged = f->caged,
 	    .now_us = x->at_us,
+	    .large =
+		(int64_t)x->parsed->n_items > f->o.conf->reader_events_first,
 	    .done = x->part,
 	    .doc = x->plan.doc};
 

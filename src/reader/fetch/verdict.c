@@ -105,11 +105,15 @@ message_of(enum fetch_outcome o)
 }
 
 static void
-say_message(const struct fetch_seen *s, struct fetch_verdict *v)
+say_message(const struct fetch_seen *s, const struct fetch_before *b,
+    struct fetch_verdict *v)
 {
 	const struct status *st = find_status(s);
 
-	if (st)
+	if (st && st->status == 401 && b->login)
+		(void)snprintf(v->message, sizeof(v->message),
+		    "the feed's server does not take the user name and password (401 Unauthorized)");
+	else if (st)
 		(void)snprintf(v->message, sizeof(v->message), "%s", st->says);
 	else if (s->outcome == FETCH_HTTP_ERROR)
 		(void)snprintf(v->message, sizeof(v->message),
@@ -165,7 +169,7 @@ judge_bad(const struct fetch_seen *s, const struct fetch_before *b,
 	    s->retry_after_ms < 0 ? 0 : (s->retry_after_ms + 59999) / 60000;
 	int64_t min;
 
-	say_message(s, v);
+	say_message(s, b, v);
 	v->errors = b->errors + 1;
 	v->parse_errors = parse ? b->parse_errors + 1 : 0;
 	v->stop = (st && st->stop) || v->parse_errors >= FETCH_PARSE_ERRORS_MAX;
@@ -192,7 +196,7 @@ static int64_t
 judge_ours(const struct fetch_seen *s, const struct fetch_before *b,
     struct fetch_verdict *v)
 {
-	say_message(s, v);
+	say_message(s, b, v);
 	v->errors = b->errors;
 	v->parse_errors = b->parse_errors;
 	say_why(v, "it could not be read here: tried again after %d min",

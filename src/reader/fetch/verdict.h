@@ -52,7 +52,8 @@ struct fetch_seen {
 struct fetch_before {
 	int64_t errors, parse_errors; /* in a row */
 	int64_t interval_min;         /* of those who subscribe, the least */
-	bool hub; /* that sends what is new: we look seldom ourselves */
+	bool login; /* asked for with a user name and password */
+	bool hub;   /* that sends what is new: we look seldom ourselves */
 };
 
 #define FETCH_WORDS_MAX 400

@@ -1,4 +1,4 @@
-#include "reader/typed.h"
+#include "reader/fetch/typed.h"
 
 #include "http/limits.h"
 
