@@ -63,8 +63,8 @@ endif
 
 SRC   := $(sort $(shell find src -name '*.c'))
 TESTS := $(filter %_test.c,$(SRC))
-LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c
-OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o
+LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c $(GEN)/schemas.c
+OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o $(B)/gen/schemas.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 # Tables of the rooms, and what they are gathered in; where it runs comes first.
 SETTINGS := src/cli/settings.tbl $(filter-out src/cli/%,$(sort $(shell find src -name settings.tbl)))
@@ -115,6 +115,10 @@ $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 $(GEN)/entities.tbl: tools/entities.py
 	@mkdir -p $(GEN)
 	@$(PYTHON) $< $@
+
+$(GEN)/schemas.c: tools/schemagen.py src/api/schemas.txt
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/schemagen.py $@ src/api/schemas.txt
 
 $(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
 	@mkdir -p $(GEN)

@@ -75,7 +75,8 @@ not_added(struct req *r, const struct err *why, struct err *e)
 	}
 #define PRIVATE                                                                \
 	{                                                                      \
-		"private", MEMBER_JSON, offsetof(struct adding, private)       \
+		"private", MEMBER_JSON, offsetof(struct adding, private),      \
+		    .schema = "Yes"                                            \
 	}
 
 static int
@@ -118,15 +119,16 @@ look_at_category(struct req *r, struct db *db, struct err *e)
 		   : rc;
 }
 
+const struct member FEED_BODY[] = {ADDRESS("url"), PRIVATE,
+    {"category_id", MEMBER_UUID, offsetof(struct adding, category)},
+    {.name = NULL}};
+
 int
 api_feeds_post(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {ADDRESS("url"), PRIVATE,
-	    {"category_id", MEMBER_UUID, offsetof(struct adding, category)},
-	    {.name = NULL}};
 	struct adding *a;
 
-	TRY(read_adding(r, BODY, &a, e));
+	TRY(read_adding(r, FEED_BODY, &a, e));
 	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");
@@ -161,14 +163,15 @@ mark_feed(struct req *r, struct db *db, struct err *e)
 	return show_added(r, db, e);
 }
 
+const struct member FEED_PATCH_BODY[] = {
+    ADDRESS("feed_url"), PRIVATE, {.name = NULL}};
+
 int
 api_feeds_patch(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    ADDRESS("feed_url"), PRIVATE, {.name = NULL}};
 	struct adding *a;
 
-	TRY(read_adding(r, BODY, &a, e));
+	TRY(read_adding(r, FEED_PATCH_BODY, &a, e));
 	if (a->private && a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/private", "can't be given together with feed_url");
@@ -206,13 +209,14 @@ show_found(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+const struct member DISCOVER_BODY[] = {ADDRESS("url"), {.name = NULL}};
+
 int
 api_feeds_discover(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {ADDRESS("url"), {.name = NULL}};
 	struct adding *a;
 
-	TRY(read_adding(r, BODY, &a, e));
+	TRY(read_adding(r, DISCOVER_BODY, &a, e));
 	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");

@@ -250,22 +250,24 @@ stream_new(struct req *r)
 	return s;
 }
 
+struct query {
+	struct log_words words;
+	struct str after;
+};
+
+const struct member STREAM_QUERY[] = {
+    {"after", MEMBER_STRING, offsetof(struct query, after), 0, API_CURSOR_MAX},
+    LOG_WORDS(struct query),
+    {.name = NULL},
+};
+
 static int
 events_stream_begin(struct stream *s, struct req *r, struct err *e)
 {
-	struct query {
-		struct log_words words;
-		struct str after;
-	} q = {.after = {.p = NULL}};
-	static const struct member QUERY[] = {
-	    {"after", MEMBER_STRING, offsetof(struct query, after), 0,
-		API_CURSOR_MAX},
-	    LOG_WORDS(struct query),
-	    {.name = NULL},
-	};
+	struct query q = {.after = {.p = NULL}};
 	struct str last = req_header(r, "Last-Event-ID");
 
-	TRY(api_query(r, QUERY, &q, e));
+	TRY(api_query(r, STREAM_QUERY, &q, e));
 	TRY(log_filter_read(r, &q.words, &s->filter, e));
 	s->filter.after = tail_last_seq(s->api->tail);
 	s->filter.limit = PAGE_DEFAULT;
