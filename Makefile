@@ -63,8 +63,8 @@ endif
 
 SRC   := $(sort $(shell find src -name '*.c'))
 TESTS := $(filter %_test.c,$(SRC))
-LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c $(GEN)/schemas.c
-OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o $(B)/gen/schemas.o
+LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c $(GEN)/schemas.c $(GEN)/files.c
+OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o $(B)/gen/schemas.o $(B)/gen/files.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 # Tables of the rooms, and what they are gathered in; where it runs comes first.
 SETTINGS := src/cli/settings.tbl $(filter-out src/cli/%,$(sort $(shell find src -name settings.tbl)))
@@ -119,6 +119,10 @@ $(GEN)/entities.tbl: tools/entities.py
 $(GEN)/schemas.c: tools/schemagen.py src/api/schemas.txt
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/schemagen.py $@ src/api/schemas.txt
+
+$(GEN)/files.c: tools/embed.py $(sort $(shell find ui -type f))
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/embed.py $@ ui
 
 $(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
 	@mkdir -p $(GEN)
