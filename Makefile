@@ -216,7 +216,7 @@ soak: all ## the long forms of what `make test` does in short
 	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 100' \
 	  outbox='$(PYTHON) tests/crash/outbox.py --rounds 50 --store both' \
 	  mutated='HK_MUTATED=20000 $(PYTHON) tests/run --asan --only mutated.mutated' \
-	  clients='PYTHON=$(PYTHON) tests/soak/install && build/soak/venv/bin/python tests/run --dir tests/soak' \
+	  clients='PYTHON=$(PYTHON) tests/soak/install && HK_SCHEMATHESIS=20000 build/soak/venv/bin/python tests/run --seconds 7200 --dir tests/soak' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
