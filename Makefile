@@ -63,8 +63,8 @@ endif
 
 SRC   := $(sort $(shell find src -name '*.c'))
 TESTS := $(filter %_test.c,$(SRC))
-LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c
-OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o
+LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c $(GEN)/schemas.c $(GEN)/files.c
+OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o $(B)/gen/schemas.o $(B)/gen/files.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 # Tables of the rooms, and what they are gathered in; where it runs comes first.
 SETTINGS := src/cli/settings.tbl $(filter-out src/cli/%,$(sort $(shell find src -name settings.tbl)))
@@ -115,6 +115,14 @@ $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 $(GEN)/entities.tbl: tools/entities.py
 	@mkdir -p $(GEN)
 	@$(PYTHON) $< $@
+
+$(GEN)/schemas.c: tools/schemagen.py src/api/schemas.txt
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/schemagen.py $@ src/api/schemas.txt
+
+$(GEN)/files.c: tools/embed.py $(sort $(shell find ui -type f))
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/embed.py $@ ui
 
 $(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
 	@mkdir -p $(GEN)
@@ -208,7 +216,7 @@ soak: all ## the long forms of what `make test` does in short
 	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 100' \
 	  outbox='$(PYTHON) tests/crash/outbox.py --rounds 50 --store both' \
 	  mutated='HK_MUTATED=20000 $(PYTHON) tests/run --asan --only mutated.mutated' \
-	  clients='PYTHON=$(PYTHON) tests/soak/install && build/soak/venv/bin/python tests/run --dir tests/soak' \
+	  clients='PYTHON=$(PYTHON) tests/soak/install && HK_SCHEMATHESIS=20000 build/soak/venv/bin/python tests/run --seconds 7200 --dir tests/soak' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.

@@ -51,9 +51,9 @@ miniflux_error(struct buf *b, const struct http_error *x)
 
 const struct route_group FOR_TASKS = {.error = task_error};
 const struct route_group FOR_PEOPLE = {
-    .error = person_error, .by_browsers = true};
+    .error = person_error, .schema = "PersonError", .by_browsers = true};
 const struct route_group FOR_MINIFLUX = {
-    .error = miniflux_error, .by_apps = true};
+    .error = miniflux_error, .schema = "MinifluxError", .by_apps = true};
 const struct route_group FOR_APPS = {.by_apps = true};
 const struct route_group FOR_BOTH = {
     .error = person_error, .by_browsers = true, .by_apps = true};

@@ -1,5 +1,6 @@
 #include "api/io.h"
 
+const struct member API_NONE[] = {{.name = NULL}};
 const struct member API_PAGE_ONLY[] = {API_PAGE_AT(0), {.name = NULL}};
 
 int
@@ -85,9 +86,7 @@ api_query(struct req *r, const struct member *table, void *ret, struct err *e)
 int
 api_query_none(struct req *r, struct err *e)
 {
-	static const struct member NONE[] = {{.name = NULL}};
-
-	return api_query(r, NONE, NULL, e);
+	return api_query(r, API_NONE, NULL, e);
 }
 
 int

@@ -59,6 +59,7 @@ struct api_page {
 		    API_CURSOR_MAX, .about = "the next of the page before"     \
 	}
 #define API_CURSOR_MAX 1024
+extern const struct member API_NONE[];      /* no members at all */
 extern const struct member API_PAGE_ONLY[]; /* of a struct api_page */
 int api_no_cursor(struct err *e);           /* `after` is none of ours */
 

@@ -3,6 +3,7 @@
 #include <yajl/yajl_tree.h>
 
 #include "account/scopes.h"
+#include "api/api.h"
 #include "base/test.h"
 #include "base/version.h"
 
@@ -80,7 +81,7 @@ test_document(void **)
 	(void)at(op, "requestBody", "content", "application/x-ndjson");
 	(void)at(op, "requestBody", "content", "application/json");
 	(void)at(op, "responses", "415", NULL);
-	(void)at(op, "responses", "2XX", "description");
+	(void)at(op, "responses", "429", NULL);
 
 	op = at(paths, "/a/{x}/dead-letters/{y}", "delete", NULL);
 	assert_string_equal(YAJL_GET_STRING(at(op, "operationId", NULL, NULL)),
@@ -99,10 +100,10 @@ test_security(void **)
 		size_t ways, roles; /* roles of the last way */
 	} T[] = {
 	    {"/healthz", 0, 0},
-	    {"/me", 2, 0},
-	    {"/metrics", 3, 1},
-	    {"/v1/events", 2, 2},
-	    {"/v1/events/{eventId}", 2, 1},
+	    {"/me", 3, 0},
+	    {"/metrics", 4, 1},
+	    {"/v1/events", 3, 2},
+	    {"/v1/events/{eventId}", 3, 1},
 	};
 	yajl_val v = make();
 
@@ -120,12 +121,146 @@ test_security(void **)
 	yajl_tree_free(v);
 }
 
+/* A schema of schemas.txt. */
+static bool
+is_schema(struct str name)
+{
+	for (const struct openapi_text *t = OPENAPI_SCHEMAS; t->name; t++)
+		if (str_eq(name, str_of(t->name)))
+			return true;
+	return false;
+}
+
+/* Each member can be described, and names a schema that is there. */
+static void
+check_table(const char *of, const struct member *m)
+{
+	for (; m->name; m++) {
+		bool own = m->kind == MEMBER_JSON || m->kind == MEMBER_OWN;
+
+		if (m->kind == MEMBER_JSON && !m->schema &&
+		    !(m->part && member_find(m->part, str_of(m->name))))
+			fail_msg("%s: %s has no schema", of, m->name);
+		if (own && m->schema && m->schema[0] != '{' &&
+		    !is_schema(str_of(m->schema)))
+			fail_msg("%s: no schema %s", of, m->schema);
+		if (m->kind == MEMBER_PART || (own && m->rows))
+			check_table(of, m->part);
+	}
+}
+
+/* The words of what a route says: statuses, bodies and headers. */
+static void
+check_says(const struct route *rt, const struct openapi_route *d)
+{
+	struct str rest = str_of(d->says);
+	bool good = false;
+
+	while (rest.n > 0) {
+		struct str one = str_trim(str_cut(&rest, ','));
+		struct str word = str_cut(&one, ' ');
+		bool status = word.n == 3 && str_is_digit(word.p[0]);
+
+		if (!status && !str_eq(word, STR("body")) &&
+		    !str_eq(word, STR("body?")) &&
+		    !str_eq(word, STR("header")) && !str_eq(word, STR("query")))
+			fail_msg("%s: %s", rt->path, d->says);
+		good = good || (status && word.p[0] < '4');
+		if (str_starts(one, STR("[")))
+			one = (struct str){one.p + 1, one.n - 2};
+		if ((status || str_eq(word, STR("body"))) && one.n > 0 &&
+		    !str_has(one, '/') && !is_schema(one))
+			fail_msg("%s: no schema %.*s", rt->path, STR_ARG(one));
+	}
+	if (!good)
+		fail_msg("%s %s answers nothing", rt->path, d->says);
+}
+
+/* Every route of ours is described, and what reads its body is named. */
+static void
+test_all_described(void **)
+{
+	for (size_t i = 0; i < API_ROUTE_COUNT; i++) {
+		const struct route *rt = &API_ROUTES[i];
+		const struct openapi_route *d = openapi_find(rt->run);
+		bool app = rt->group && rt->group->by_apps;
+
+		if (!d && app)
+			continue;
+		if (!d)
+			fail_msg("%s has no row in describe.tbl", rt->path);
+		check_says(rt, d);
+		check_table(rt->path, d->body);
+		check_table(rt->path, d->query);
+		if (strstr(rt->body, "application/json") && !d->body->name &&
+		    !strstr(d->says, "body"))
+			fail_msg("%s: nobody says what its body is", rt->path);
+	}
+	for (const struct openapi_route *d = OPENAPI_ROUTES; d->run; d++) {
+		bool there = false;
+
+		for (size_t i = 0; i < API_ROUTE_COUNT; i++)
+			there = there || API_ROUTES[i].run == d->run;
+		if (!there)
+			fail_msg("a row of describe.tbl is of no route: %s",
+			    d->says);
+	}
+}
+
+/* Members as they are taken, shown and asked for. */
+static void
+test_members(void **)
+{
+	static const char *const WORDS[] = {"a", "b", NULL};
+	static const struct member PART[] = {
+	    {"n", MEMBER_INT, 0, 1, 9, .must = true}, {.name = NULL}};
+	static const struct {
+		struct member m;
+		enum openapi_way way;
+		const char *want;
+	} T[] = {
+	    {{"t", MEMBER_TEXT, 0, 1, 5, .must = true}, OPENAPI_TAKEN,
+		"{\"type\":\"string\",\"minLength\":1,\"maxLength\":5}"},
+	    {{"t", MEMBER_STRING, 0, 0, INT32_MAX, .about = "x"}, OPENAPI_TAKEN,
+		"{\"type\":[\"string\",\"null\"],\"description\":\"x\"}"},
+	    {{"t", MEMBER_TEXT, 0, 1, 5}, OPENAPI_SHOWN,
+		"{\"type\":[\"string\",\"null\"]}"},
+	    {{"i", MEMBER_INT, 0, 1, 9, .absent = 5}, OPENAPI_ASKED,
+		"{\"type\":\"integer\",\"format\":\"int64\",\"minimum\":1,"
+		"\"maximum\":9,\"default\":5}"},
+	    {{"i", MEMBER_INT, 0, 0, 9}, OPENAPI_SHOWN,
+		"{\"type\":\"integer\",\"format\":\"int64\"}"},
+	    {{"c", MEMBER_CHOICE, .words = WORDS}, OPENAPI_TAKEN,
+		"{\"type\":[\"string\",\"null\"],\"enum\":[\"a\",\"b\",null]}"},
+	    {{"w", MEMBER_WORDS, .words = WORDS}, OPENAPI_ASKED,
+		"{\"type\":\"array\",\"items\":{\"type\":\"string\","
+		"\"enum\":[\"a\",\"b\"]}}"},
+	    {{"p", MEMBER_PART, .part = PART, .must = true}, OPENAPI_TAKEN,
+		"{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"
+		"\"integer\",\"format\":\"int64\",\"minimum\":1,\"maximum\":9}},"
+		"\"required\":[\"n\"],\"additionalProperties\":false}"},
+	    {{"o", MEMBER_OWN, .schema = "Types"}, OPENAPI_TAKEN,
+		"{\"anyOf\":[{\"$ref\":\"#/components/schemas/Types\"},"
+		"{\"type\":\"null\"}]}"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		struct buf b CLEANUP(buf_done) = BUF(KIB);
+
+		openapi_member(&b, NULL, &T[i].m, T[i].way);
+		buf_addc(&b, '\0');
+		assert_string_equal(b.p, T[i].want);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_document),
 	    cmocka_unit_test(test_security),
+	    cmocka_unit_test(test_all_described),
+	    cmocka_unit_test(test_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,8 @@
  * so is one that must be there and is not. Texts are copied to the arena. The
  * parameters of a query are members too: each is a text, read by its kind.
  *
- * A row tells all that a description of the API needs to know of a member.
+ * A row tells all that a description of the API needs to know of a member
+ * (api/openapi.h).
  *
  * SECRETS (MEMBER_SECRET) are sealed in the stored form and masked in the
  * shown one. The mask, sent back, leaves the field as it is.
@@ -53,11 +54,19 @@ struct member {
 	enum member_kind kind;
 	size_t offset;
 	int64_t least, most;
-	const char *const *words;  /* NULL ends */
-	bool must;                 /* absent, or null: an error */
-	int64_t absent;            /* INT of a query that was not given */
-	const char *about;         /* for those who read what the API is */
-	const struct member *part; /* its offsets begin at this one's */
+	const char *const *words; /* NULL ends */
+	bool must;                /* absent, or null: an error */
+	int64_t absent;           /* INT of a query that was not given */
+	const char *about;        /* for those who read what the API is */
+	/* PART: its members, whose offsets begin at this one's. For those who
+	 * read about it: what an OBJECT or OWN has, or with `rows` each of its
+	 * elements; whose member of the same name a JSON is like. */
+	const struct member *part;
+	bool rows;
+	/* Of OWN and JSON, to those who read about it: a name of
+	 * api/schemas.txt, or JSON Schema. An OWN that has none is not
+	 * described: it is stored, or shown by somebody else. */
+	const char *schema;
 	/* OWN: with the whole struct; null is read, too. NULL: nothing is. */
 	int (*read)(const struct member_io *io, const struct json *j,
 	    void *base, struct err *e);

@@ -56,6 +56,7 @@
 
 #include <stdatomic.h>
 
+#include "contract/member.h"
 #include "contract/retry.h"
 #include "contract/vars.h"
 #include "contract/verdict.h"
@@ -175,6 +176,8 @@ struct preset {
 	struct vars log_call, log_error; /* empty: no such line */
 	struct str trace_pointer;
 };
+
+extern const struct member PRESET_BODY[]; /* what may be said of one */
 
 /*
  * A user's own. ERR_SYNTAX or ERR_INVALID with pointer and reason. `conf`

@@ -21,6 +21,10 @@ static const char *const BODIES[] = {
 static const char *const VERDICTS[] = {
     "success", "retry", "dead", "gone", NULL};
 
+/* For those who read about it. */
+#define TEXT    "{\"type\":\"string\"}"
+#define NUMBERS "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"
+
 struct reader {
 	struct member_io io;
 	struct preset *p;
@@ -81,8 +85,11 @@ static const struct member HEADER[] = {
     {"name", MEMBER_TEXT, AT(name), 1, SUB_HEADER_NAME_MAX},
     {"secret", MEMBER_BOOL, AT(secret)},
     {"encode", MEMBER_EITHER, AT(percent), .words = ENCODES},
-    {.name = "value", .kind = MEMBER_OWN},
-    {.name = "when", .kind = MEMBER_OWN},
+    {.name = "value", .kind = MEMBER_OWN, .must = true, .schema = TEXT},
+    {.name = "when",
+	.kind = MEMBER_OWN,
+	.schema = TEXT,
+	.about = "a variable that must have a value"},
     {.name = NULL},
 };
 #undef AT
@@ -131,7 +138,10 @@ read_signature(struct reader *r, const struct json *, const char *at, void *row)
 static const struct member PATH[] = {
     {"types", MEMBER_TEXT, AT(types), 1, EVENT_TYPE_MAX + 2},
     {"path", MEMBER_VARS, AT(path), VARS_URL},
-    {.name = "when", .kind = MEMBER_OWN},
+    {.name = "when",
+	.kind = MEMBER_OWN,
+	.schema = TEXT,
+	.about = "a variable that must have a value"},
     {.name = NULL},
 };
 #undef AT
@@ -192,8 +202,13 @@ read_nets(struct reader *r, const struct json *list, const char *at,
 static const struct member VERDICT[] = {
     {"verdict", MEMBER_CHOICE, AT(verdict), .words = VERDICTS},
     {"body", MEMBER_CHOICE, AT(body), .words = BODIES},
-    {.name = "status", .kind = MEMBER_OWN},
-    {.name = "network", .kind = MEMBER_OWN},
+    {.name = "status",
+	.kind = MEMBER_OWN,
+	.schema = TEXT,
+	.about = "200, or 500-599"},
+    {.name = "network",
+	.kind = MEMBER_OWN,
+	.schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
     {.name = NULL},
 };
 #undef AT
@@ -430,15 +445,20 @@ static const struct member RETRY[] = {
     {"count", MEMBER_INT, AT(retry.retries), 0, RETRY_DELAYS_MAX},
     {"jitterPercent", MEMBER_INT, AT(retry.jitter_pct), 0, 100},
     {"retryAfter", MEMBER_BOOL, AT(retry.heed)},
-    {.name = "delaysMs", .kind = MEMBER_OWN},
-    {.name = "jitterMs", .kind = MEMBER_OWN},
+    {.name = "delaysMs", .kind = MEMBER_OWN, .schema = NUMBERS},
+    {.name = "jitterMs",
+	.kind = MEMBER_OWN,
+	.schema = NUMBERS,
+	.about = "from, to and step"},
     {.name = NULL},
 };
 static const struct member PREFLIGHT[] = {
     {"url", MEMBER_VARS, AT(preflight.url), VARS_URL},
     {"pointer", MEMBER_POINTER, AT(preflight.pointer)},
     {"fail", MEMBER_CHOICE, AT(preflight.fail), .words = FAILS},
-    {.name = "equals", .kind = MEMBER_OWN},
+    {.name = "equals",
+	.kind = MEMBER_OWN,
+	.schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"},
     {.name = NULL},
 };
 static const struct member MANAGED[] = {
@@ -447,7 +467,7 @@ static const struct member MANAGED[] = {
     {"keyName", MEMBER_TEXT, AT(managed.key_name), 1, SUB_HEADER_NAME_MAX},
     {.name = NULL},
 };
-static const struct member TOP[] = {
+const struct member PRESET_BODY[] = {
     {"description", MEMBER_TEXT, AT(description), 0, SUB_TEXT_MAX},
     {"contentType", MEMBER_TEXT, AT(content_type), 1, SUB_HEADER_NAME_MAX},
     {"truncate", MEMBER_BOOL, AT(truncate)},
@@ -472,12 +492,17 @@ static const struct member TOP[] = {
     {.name = "retry", .kind = MEMBER_PART, .part = RETRY},
     {.name = "preflight", .kind = MEMBER_PART, .part = PREFLIGHT},
     {.name = "managed", .kind = MEMBER_PART, .part = MANAGED},
-    {.name = "body", .kind = MEMBER_OWN},
-    {.name = "headers", .kind = MEMBER_OWN},
-    {.name = "signatures", .kind = MEMBER_OWN},
-    {.name = "paths", .kind = MEMBER_OWN},
-    {.name = "verdicts", .kind = MEMBER_OWN},
-    {.name = "frame", .kind = MEMBER_OWN},
+    {.name = "body",
+	.kind = MEMBER_OWN,
+	.schema = TEXT,
+	.about = "envelope, payload, or a text with variables"},
+    {.name = "headers", .kind = MEMBER_OWN, .part = HEADER, .rows = true},
+    {.name = "signatures", .kind = MEMBER_OWN, .part = SIGNATURE, .rows = true},
+    {.name = "paths", .kind = MEMBER_OWN, .part = PATH, .rows = true},
+    {.name = "verdicts", .kind = MEMBER_OWN, .part = VERDICT, .rows = true},
+    {.name = "frame",
+	.kind = MEMBER_OWN,
+	.schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
     {.name = NULL},
 };
 #undef AT
@@ -518,7 +543,7 @@ preset_read(struct arena *a, struct str name, struct str text,
 	    a, STR("{key}"), VARS_KEY, "/orderKey", &initial.order_key, e));
 	*ret = initial;
 	TRY(json_parse(a, initial.json, &doc, e));
-	TRY(member_read(&r.io, TOP, doc, "", &initial, ret, e));
+	TRY(member_read(&r.io, PRESET_BODY, doc, "", &initial, ret, e));
 	for (size_t i = 0; i < COUNT_OF(PARTS); i++)
 		TRY(PARTS[i](&r, doc));
 	return OK;

@@ -163,11 +163,11 @@ managed_write(
 }
 
 #define AT(field) offsetof(struct sub_conf, field)
-#define OWN(name, r, w)                                                        \
+#define OWN(name, r, w, ...)                                                   \
 	{                                                                      \
-		name, MEMBER_OWN, .read = (r), .write = (w)                    \
+		name, MEMBER_OWN, .read = (r), .write = (w), ##__VA_ARGS__     \
 	}
-static const struct member TOP[] = {
+const struct member SUB_BODY[] = {
     {"name", MEMBER_TEXT, AT(name), 1, SUB_NAME_MAX},
     {"url", MEMBER_TEXT, AT(url), 1, SUB_URL_MAX},
     {"enabled", MEMBER_BOOL, AT(enabled)},
@@ -180,18 +180,25 @@ static const struct member TOP[] = {
     {"timeoutMs", MEMBER_INT, AT(timeout_ms), 1, SUB_TIMEOUT_MAX_MS},
     {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX},
     {"ratePerSecond", MEMBER_INT, AT(rate_per_second), 1, SUB_RATE_MAX},
-    OWN("preset", NULL, preset_write),
-    OWN("order", order_read, order_write),
-    OWN("secret", sub_secret_read, sub_secret_write),
+    OWN("preset", NULL, preset_write, .schema = "PresetName"),
+    OWN("order", order_read, order_write,
+	.schema = "{\"type\":\"string\",\"enum\":[\"none\",\"key\"]}",
+	.about = "absent: as the preset has it"),
+    OWN("secret", sub_secret_read, sub_secret_write,
+	.schema = "{\"type\":\"string\"}",
+	.about = "signs what is sent; absent: one is made, and shown once"),
     OWN("secrets", sub_secrets_read, sub_secrets_write),
-    OWN("types", sub_types_read, sub_types_write),
+    OWN("types", sub_types_read, sub_types_write, .schema = "Types",
+	.about = "absent: all"),
     {"tenants", MEMBER_UUIDS, AT(tenants), 1, SUB_TENANTS_MAX},
-    OWN("headers", sub_headers_read, sub_headers_write),
-    OWN("auth", sub_auth_read, sub_auth_write),
-    OWN("retry", sub_retry_read, sub_retry_write),
+    OWN("headers", sub_headers_read, sub_headers_write,
+	.schema = "HeaderValues"),
+    OWN("auth", sub_auth_read, sub_auth_write, .schema = "Auth"),
+    OWN("retry", sub_retry_read, sub_retry_write, .schema = "Retry",
+	.about = "absent: as the preset has it"),
     {.name = "batch", .kind = MEMBER_PART, .part = BATCH},
     OWN("managed", managed_read, managed_write),
-    OWN("hub", sub_hub_read, sub_hub_write),
+    OWN("hub", sub_hub_read, sub_hub_write, .part = SUB_HUB),
 #define X(name) OWN(name, NULL, NULL),
     SHOWN_MEMBERS(X)
 #undef X
@@ -243,7 +250,7 @@ read_doc(const struct member_io *io, const struct presets *presets,
 	if (io->form == FORM_USER)
 		TRY(refuse(doc, change, e));
 	TRY(preset_read_name(presets, json_get(doc, "preset"), !io->ctx, s, e));
-	TRY(member_read(io, TOP, doc, "", &initial, s, e));
+	TRY(member_read(io, SUB_BODY, doc, "", &initial, s, e));
 	/* What the preset has no use for goes with the preset that had. */
 	if (!s->preset->uses_hub)
 		s->hub = (struct sub_hub){.there = false};
@@ -303,7 +310,7 @@ write_doc(const struct member_io *io, const struct sub_conf *s, struct buf *b,
 	if (!s->hub.own_organization_path)
 		said.hub.organization_path = UNSAID;
 	put_open(b, NULL, '{');
-	TRY(member_write(io, TOP, &said, b, e));
+	TRY(member_write(io, SUB_BODY, &said, b, e));
 	put_close(b, '}');
 	return b->failed ? too_large(e) : OK;
 }
@@ -478,7 +485,7 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 		shown.timeout_ms = s->preset->total_ms;
 	if (!shown.concurrency)
 		shown.concurrency = s->preset->concurrency;
-	rc = member_write(&io, TOP, &shown, b, &e);
+	rc = member_write(&io, SUB_BODY, &shown, b, &e);
 	assert(rc == OK);
 	put_z(b, "publicKey",
 	    s->n_secrets > 0 && s->secrets[0].decode_signer &&

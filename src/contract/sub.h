@@ -28,7 +28,7 @@
  * LIMITS stand in contract/limits.h; each error has the JSON pointer.
  *
  * A NEW MEMBER that is a value is a field of struct sub_conf here and a row of
- * TOP in sub.c: with these it is read, checked, changed, stored, loaded and
+ * SUB_BODY in sub.c: with these it is read, checked, changed, stored, loaded and
  * shown. The third file is the one that acts on it. One that is more than that
  * names in its row what reads and what writes it.
  *
@@ -179,6 +179,9 @@ struct sub_rules {
 	void *arg;
 	const struct sub_managed *managed; /* NULL: a user's own */
 };
+
+/* All members that a user gives, and what they are. */
+extern const struct member SUB_BODY[];
 
 /* Its URL has a host: it is called over HTTP, and what is sent is signed. */
 bool sub_called(const struct sub_conf *s);

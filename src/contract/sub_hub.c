@@ -7,8 +7,24 @@
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};
 static const char *const BINDS[] = {"none", "tenant", "issuer", NULL};
 
+#define OTP(field) offsetof(struct sub_otp, field)
+static const struct member OTP_TABLE[] = {
+    {"secret", MEMBER_SECRET, OTP(secret), 1, SUB_TEXT_MAX},
+    {"secretEncoding", MEMBER_CHOICE, OTP(secret_encoding), .words = OTP_KEYS},
+    {"algorithm", MEMBER_CHOICE, OTP(otp.hash), .words = OTP_HASHES},
+    {"digits", MEMBER_INT, OTP(digits), 1, OTP_MAX},
+    {"step", MEMBER_INT, OTP(otp.step_s), 1, 86400},
+    {"t0", MEMBER_INT, OTP(otp.t0_s), 0, INT32_MAX},
+    {"encoding", MEMBER_CHOICE, OTP(otp.encoding), .words = OTP_ENCODINGS},
+    {"salt", MEMBER_SECRET, OTP(otp.salt), 1, SUB_TEXT_MAX},
+    {"saltMode", MEMBER_CHOICE, OTP(otp.salt_mode), .words = OTP_SALTS},
+    {"bind", MEMBER_CHOICE, OTP(bind), .words = BINDS},
+    {"template", MEMBER_TEXT, OTP(template), 1, SUB_HEADER_VALUE_MAX},
+    {.name = NULL},
+};
+
 #define HUB(field) offsetof(struct sub_hub, field)
-static const struct member TABLE[] = {
+const struct member SUB_HUB[] = {
     {"tenant", MEMBER_VALUE, HUB(tenant), 1, SUB_TEXT_MAX},
     {"domain", MEMBER_TEXT, HUB(domain), 1, 253},
     {"healthUrl", MEMBER_TEXT, HUB(health_url), 1, SUB_URL_MAX},
@@ -23,23 +39,7 @@ static const struct member TABLE[] = {
     {"organizationEvents", MEMBER_BOOL, HUB(organization_events)},
     {"accountPointer", MEMBER_POINTER, HUB(account_pointer)},
     {"preflightFail", MEMBER_CHOICE, HUB(preflight_fail), .words = FAILS},
-    {.name = "otp", .kind = MEMBER_OWN},
-    {.name = NULL},
-};
-
-#define OTP(field) offsetof(struct sub_otp, field)
-static const struct member OTP_TABLE[] = {
-    {"secret", MEMBER_SECRET, OTP(secret), 1, SUB_TEXT_MAX},
-    {"secretEncoding", MEMBER_CHOICE, OTP(secret_encoding), .words = OTP_KEYS},
-    {"algorithm", MEMBER_CHOICE, OTP(otp.hash), .words = OTP_HASHES},
-    {"digits", MEMBER_INT, OTP(digits), 1, OTP_MAX},
-    {"step", MEMBER_INT, OTP(otp.step_s), 1, 86400},
-    {"t0", MEMBER_INT, OTP(otp.t0_s), 0, INT32_MAX},
-    {"encoding", MEMBER_CHOICE, OTP(otp.encoding), .words = OTP_ENCODINGS},
-    {"salt", MEMBER_SECRET, OTP(otp.salt), 1, SUB_TEXT_MAX},
-    {"saltMode", MEMBER_CHOICE, OTP(otp.salt_mode), .words = OTP_SALTS},
-    {"bind", MEMBER_CHOICE, OTP(bind), .words = BINDS},
-    {"template", MEMBER_TEXT, OTP(template), 1, SUB_HEADER_VALUE_MAX},
+    {.name = "otp", .kind = MEMBER_OWN, .part = OTP_TABLE},
     {.name = NULL},
 };
 
@@ -125,7 +125,7 @@ sub_hub_read(
 	if (!h->there)
 		*h = initial;
 	h->there = true;
-	TRY(member_read(io, TABLE, j, "/hub", &initial, h, e));
+	TRY(member_read(io, SUB_HUB, j, "/hub", &initial, h, e));
 	return otp ? otp_read(io, otp, h, e) : OK;
 }
 
@@ -236,7 +236,7 @@ sub_hub_write(
 		return OK;
 	}
 	put_open(b, "hub", '{');
-	TRY(member_write(io, TABLE, h, b, e));
+	TRY(member_write(io, SUB_HUB, h, b, e));
 	if (h->has_otp) {
 		put_open(b, "otp", '{');
 		TRY(member_write(io, OTP_TABLE, &h->otp, b, e));

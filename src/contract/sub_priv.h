@@ -8,7 +8,7 @@
 #include "contract/sub.h"
 
 /*
- * Members of TOP. `base` is a struct sub_conf; `ctx` is what reading needs to
+ * Members of SUB_BODY. `base` is a struct sub_conf; `ctx` is what reading needs to
  * know of the world (struct sub_rules), NULL: it was checked before. When a
  * subscription is shown, a ctx says that the newest secret is shown as it is.
  */
@@ -25,6 +25,7 @@ SUB_MEMBER(hub);
 SUB_MEMBER(secret);
 SUB_MEMBER(secrets);
 #undef SUB_MEMBER
+extern const struct member SUB_HUB[]; /* of `hub` */
 
 /* Makes one when the preset wants it and none is there; then the signers. */
 int sub_secrets_arm(struct sub_conf *s, struct err *e);

@@ -19,7 +19,7 @@ static const struct member DEFAULTS[] = {
     {"partitionKey", MEMBER_TEXT, HOOK(partition_key), 1, EVENT_KEY_MAX, NULL},
     {.name = NULL},
 };
-static const struct member TOP[] = {
+const struct member HOOK_BODY[] = {
     {"description", MEMBER_TEXT, HOOK(description), 1, SUB_NAME_MAX, NULL},
     {"scheme", MEMBER_TEXT, HOOK(scheme_name), 1, PRESET_NAME_MAX, NULL},
     {"unsafe", MEMBER_BOOL, HOOK(unsafe), 0, 0, NULL},
@@ -31,9 +31,15 @@ static const struct member TOP[] = {
     {"deliveryId", MEMBER_TEXT, HOOK(delivery_id), 1, SUB_NAME_MAX, NULL},
     {"ratePerSecond", MEMBER_INT, HOOK(rate_per_s), 1, HOOK_RATE_MAX, NULL},
     {"enabled", MEMBER_BOOL, HOOK(enabled), 0, 0, NULL},
-    {.name = "secret", .kind = MEMBER_OWN},
+    {.name = "secret",
+	.kind = MEMBER_OWN,
+	.schema = "{\"type\":\"string\"}",
+	.about = "absent: one is made, and shown once"},
     {.name = "defaults", .kind = MEMBER_PART, .part = DEFAULTS},
-    {.name = "networks", .kind = MEMBER_OWN},
+    {.name = "networks",
+	.kind = MEMBER_OWN,
+	.schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
+	.about = "whose requests are taken; empty: anybody's"},
     /* What we show beside it, and get back with a change. */
     {.name = "name", .kind = MEMBER_OWN},
     {.name = "path", .kind = MEMBER_OWN},
@@ -238,7 +244,7 @@ read_conf(struct hook *h, const struct json *doc,
 	const struct member_io io = {.form = FORM_PLAIN, .arena = h->arena};
 	int rc = OK;
 
-	TRY(member_read(&io, TOP, doc, "", &INITIAL, h, e));
+	TRY(member_read(&io, HOOK_BODY, doc, "", &INITIAL, h, e));
 	TRY(read_networks(h, json_get(doc, "networks"), e));
 	TRY(read_scheme(h, rules->presets, e));
 	fill_in(h);
@@ -435,7 +441,7 @@ put_conf(const struct hook *h, struct buf *b)
 	int rc;
 
 	put_name(b, NULL);
-	rc = member_write(&io, TOP, h, b, &e);
+	rc = member_write(&io, HOOK_BODY, h, b, &e);
 	assert(rc == OK); /* nothing is sealed in it */
 	(void)rc;
 	put_open(b, "networks", '[');

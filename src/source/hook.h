@@ -38,6 +38,7 @@
 #pragma once
 
 #include "contract/limits.h"
+#include "contract/member.h"
 #include "contract/receive.h"
 #include "http/server/req.h"
 
@@ -118,6 +119,8 @@ struct hook_rules {
 
 /* ERR_INVALID: the name of a source is a-z 0-9 - _, up to HOOK_NAME_MAX. */
 int hook_name_check(struct str name, struct err *e) MUST_CHECK;
+
+extern const struct member HOOK_BODY[]; /* what may be said of one */
 
 /*
  * PUT: all of it; what is absent has its default, but a secret that is absent

@@ -21,7 +21,7 @@ struct body {
 };
 
 #define BODY_AT(field) offsetof(struct body, field)
-static const struct member BODY[] = {
+const struct member CONFIG_BODY[] = {
     {"url", MEMBER_STRING, BODY_AT(c.url), 1, INT32_MAX},
     {"events", MEMBER_WORDS, BODY_AT(events), 1, .words = EVENTS},
     {"secret", MEMBER_STRING, BODY_AT(secret), 1, TASK_SECRET_MAX},
@@ -30,7 +30,7 @@ static const struct member BODY[] = {
 	.about = "milliseconds"},
     {"retryEnabled", MEMBER_BOOL, BODY_AT(c.retry_enabled)},
     {"maxRetries", MEMBER_INT, BODY_AT(c.max_retries), 0, RETRY_DELAYS_MAX},
-    {"headers", MEMBER_JSON, BODY_AT(headers)},
+    {"headers", MEMBER_JSON, BODY_AT(headers), .schema = "HeaderValues"},
     {"description", MEMBER_CHARS, BODY_AT(c.description), 0, TASK_ABOUT_MAX},
     {.name = NULL},
 };
@@ -93,7 +93,7 @@ config_read(struct arena *a, struct str body, const struct config *old,
 	if (!json_is(doc, JSON_OBJECT))
 		return err_at(
 		    e, ERR_INVALID, "", "a configuration is a JSON object");
-	TRY(member_read(&io, BODY, doc, "", &initial, &x, e));
+	TRY(member_read(&io, CONFIG_BODY, doc, "", &initial, &x, e));
 	if (x.c.url.n == 0)
 		return json_wrong(e, "/url", "must be a URL");
 	if (x.events == 0)

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/base.h"
+#include "contract/member.h"
 
 struct db;
 struct sub_conf;
@@ -27,6 +27,8 @@ struct config {
 	struct str stored; /* the subscription's conf */
 	bool own_secret;   /* read: one was given, it is not the key's */
 };
+
+extern const struct member CONFIG_BODY[]; /* what may be said of one */
 
 /*
  * POST (old NULL) or PATCH; *ret_sub is JSON for sub_read(), with `secret` when

@@ -38,24 +38,26 @@ raw_of(const struct json *j)
 	return j ? j->raw : (struct str){.p = NULL};
 }
 
+struct submit {
+	struct str url;
+	const struct json *document;
+};
+
+const struct member TASK_BODY[] = {
+    {"callbackUrl", MEMBER_CHARS, offsetof(struct submit, url), 1, SUB_URL_MAX},
+    {"document", MEMBER_OBJECT, offsetof(struct submit, document),
+	.most = TASK_DOCUMENT_MAX},
+    {.name = NULL},
+};
+
 int
 task_read_submit(
     struct arena *a, struct str body, struct task *ret, struct err *e)
 {
-	struct submit {
-		struct str url;
-		const struct json *document;
-	} it = {.document = NULL};
-	static const struct member BODY[] = {
-	    {"callbackUrl", MEMBER_CHARS, offsetof(struct submit, url), 1,
-		SUB_URL_MAX},
-	    {"document", MEMBER_OBJECT, offsetof(struct submit, document),
-		.most = TASK_DOCUMENT_MAX},
-	    {.name = NULL},
-	};
+	struct submit it = {.document = NULL};
 	struct json *doc = NULL;
 
-	TRY(read_doc(a, body, BODY, &it, &doc, e));
+	TRY(read_doc(a, body, TASK_BODY, &it, &doc, e));
 	*ret = (struct task){.status = TASK_QUEUED,
 	    .callback_url = it.url,
 	    .document = raw_of(it.document)};
@@ -70,10 +72,11 @@ struct change {
 #define CHANGE(field) offsetof(struct change, field)
 const char *const TASK_NAMES[TASK_STATUSES + 1] = {
     "QUEUED", "PROCESSING", "COMPLETED", "FAILED", "REVIEW_REQUIRED", NULL};
-static const struct member CHANGES[] = {
+const struct member TASK_CHANGE_BODY[] = {
     {"status", MEMBER_CHOICE, CHANGE(ch.status), .words = TASK_NAMES,
 	.must = true},
-    {"confidenceScore", MEMBER_JSON, CHANGE(score), .about = "from 0 to 1"},
+    {"confidenceScore", MEMBER_JSON, CHANGE(score), .schema = "Score",
+	.about = "from 0 to 1"},
     {"forwarderId", MEMBER_CHARS, CHANGE(ch.forwarder_id), 1, TASK_CODE_MAX},
     {"forwarderName", MEMBER_CHARS, CHANGE(ch.forwarder_name), 1,
 	TASK_NAME_MAX},
@@ -183,7 +186,7 @@ task_read_change(
 	struct change c = {.score = NULL};
 	struct json *doc = NULL;
 
-	TRY(read_doc(a, body, CHANGES, &c, &doc, e));
+	TRY(read_doc(a, body, TASK_CHANGE_BODY, &c, &doc, e));
 	TRY(check_meaning(doc, c.ch.status, e));
 	if (c.score && !read_score(a, c.score, &c.ch.confidence))
 		return json_wrong(e, "/confidenceScore",

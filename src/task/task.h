@@ -23,7 +23,7 @@
  */
 #pragma once
 
-#include "base/base.h"
+#include "contract/member.h"
 
 struct db;
 
@@ -90,6 +90,7 @@ struct task_change {
 	bool error_retryable;
 };
 /* ERR_INVALID for a member that has no meaning with this status. */
+extern const struct member TASK_BODY[], TASK_CHANGE_BODY[]; /* of a request */
 int task_read_change(struct arena *a, struct str body, struct task_change *ret,
     struct err *e) MUST_CHECK;
 /*

@@ -8,6 +8,9 @@ looks inside the program: it is started, spoken to, killed and read.
   t.server(A_B="1")   one of the test's own; ended with the test
   srv.client()        a keep-alive connection as an API key that may do all
 
+Each answer that a client reads, and each request that was accepted, must be as
+the server's /openapi.json describes it: else the test that made the call fails.
+
 Everything has a time limit, ports come from the kernel, and only processes
 started here are ended, by their pid.
 """
@@ -29,6 +32,8 @@ import time
 import traceback
 import urllib.parse
 import uuid
+
+import openapi
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.environ.get("HK_BINARY", os.path.join(ROOT, "build", "hikyaku"))
@@ -138,6 +143,22 @@ class Answer:
         return self
 
 
+document, undescribed = None, []  # set by main(): /openapi.json; what does not fit it
+
+
+def described(method, path, headers, body, answer):
+    """What was asked and answered is as /openapi.json has it."""
+    if document is None:
+        return
+    head = {"Content-Type": "application/json", **(headers or {})}
+    try:
+        document.look(method, path, {k: v for k, v in head.items() if v is not None},
+                      dump(body), answer)
+    except openapi.Undescribed as e:
+        undescribed.append(str(e))
+        raise Failed(str(e)) from None
+
+
 def basic(name, password):
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
@@ -180,10 +201,12 @@ class Client:
     def __call__(self, method, path, body=None, headers=None):
         try:
             r = self.send(method, path, body, headers)
-            return Answer(r.status, r.headers, r.read())
+            a = Answer(r.status, r.headers, r.read())
         except (OSError, http.client.HTTPException):
             self.close()
             raise
+        described(method, path, headers, body, a)
+        return a
 
     def get(self, path, headers=None, **query):
         if query:
@@ -680,8 +703,10 @@ def story(e):
 def run_one(t, fn):
     """Returns ok, skipped or FAILED, what there is to say, and the seconds."""
     begin, word, detail = time.monotonic(), "ok", ""
+    undescribed.clear()
     try:
         fn(t)
+        check(not undescribed, "not as /openapi.json has it", *undescribed[:3])
     except Skip as e:
         word, detail = "skipped", str(e)
     except Exception as e:
@@ -708,6 +733,8 @@ def main(path, only):
     folder = tempfile.mkdtemp(prefix=f"hk-{name}-")
     t = Test(folder, getattr(module, "SETTINGS", {}))
     failed = 0
+    global document
+    document = openapi.load(BINARY, environment({}, None))
 
     def end(*_):
         sys.exit("ended from outside")

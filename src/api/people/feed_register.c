@@ -79,13 +79,16 @@ not_added(struct req *r, const struct err *why, struct err *e)
 	}
 #define PRIVATE                                                                \
 	{                                                                      \
-		"private", MEMBER_JSON, offsetof(struct adding, private)       \
+		"private", MEMBER_JSON, offsetof(struct adding, private),      \
+		    .schema = "Yes"                                            \
 	}
 
 #define LOGIN                                                                  \
-	{"username", MEMBER_JSON, offsetof(struct adding, username)},          \
+	{"username", MEMBER_JSON, offsetof(struct adding, username),           \
+	    .schema = "TextOrNull"},                                           \
 	{                                                                      \
-		"password", MEMBER_JSON, offsetof(struct adding, password)     \
+		"password", MEMBER_JSON, offsetof(struct adding, password),    \
+		    .schema = "TextOrNull"                                     \
 	}
 
 /* null is the same as empty: it takes them away. */
@@ -156,15 +159,16 @@ look_at_category(struct req *r, struct db *db, struct err *e)
 		   : rc;
 }
 
+const struct member FEED_BODY[] = {ADDRESS("url"), PRIVATE,
+    {"category_id", MEMBER_UUID, offsetof(struct adding, category)}, LOGIN,
+    {.name = NULL}};
+
 int
 api_feeds_post(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {ADDRESS("url"), PRIVATE,
-	    {"category_id", MEMBER_UUID, offsetof(struct adding, category)},
-	    LOGIN, {.name = NULL}};
 	struct adding *a;
 
-	TRY(read_adding(r, BODY, &a, e));
+	TRY(read_adding(r, FEED_BODY, &a, e));
 	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");
@@ -239,16 +243,16 @@ find_login(struct req *r, struct db *db, struct err *e)
 	a->feed.reg.url = f.url;
 	return OK;
 }
+const struct member FEED_PATCH_BODY[] = {
+    ADDRESS("feed_url"), PRIVATE, LOGIN, {.name = NULL}};
 
 int
 api_feeds_patch(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    ADDRESS("feed_url"), PRIVATE, LOGIN, {.name = NULL}};
 	struct adding *a;
 	bool login;
 
-	TRY(read_adding(r, BODY, &a, e));
+	TRY(read_adding(r, FEED_PATCH_BODY, &a, e));
 	login = feed_login_says(&a->login);
 	if (a->private && (a->feed.reg.url.p || login))
 		return json_wrong(e, "/private", "must be given alone");
@@ -290,14 +294,14 @@ show_found(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+const struct member DISCOVER_BODY[] = {ADDRESS("url"), LOGIN, {.name = NULL}};
+
 int
 api_feeds_discover(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    ADDRESS("url"), LOGIN, {.name = NULL}};
 	struct adding *a;
 
-	TRY(read_adding(r, BODY, &a, e));
+	TRY(read_adding(r, DISCOVER_BODY, &a, e));
 	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");

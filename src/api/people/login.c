@@ -208,26 +208,29 @@ checked(struct req *r, struct err *e)
 	return known(r, e);
 }
 
+struct login {
+	struct str name, password;
+};
+
+const struct member LOGIN_BODY[] = {
+    {"name", MEMBER_STRING, offsetof(struct login, name), 0, INT32_MAX,
+	.must = true},
+    {"password", MEMBER_STRING, offsetof(struct login, password), 0, INT32_MAX,
+	.must = true},
+    {.name = NULL},
+};
+
 int
 api_auth_login(struct req *r, struct db *, struct err *e)
 {
-	struct login {
-		struct str name, password;
-	} it = {.name = STR_EMPTY};
-	static const struct member BODY[] = {
-	    {"name", MEMBER_STRING, offsetof(struct login, name), 0, INT32_MAX,
-		.must = true},
-	    {"password", MEMBER_STRING, offsetof(struct login, password), 0,
-		INT32_MAX, .must = true},
-	    {.name = NULL},
-	};
+	struct login it = {.name = STR_EMPTY};
 	struct api *api = r->app;
 	int rc;
 
 	/* Nobody is logged in as somebody else by a page that he looks at. */
 	if (req_header(r, "Origin").n > 0 && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
-	TRY(api_body(r, BODY, NULL, &it, e));
+	TRY(api_body(r, LOGIN_BODY, NULL, &it, e));
 	r->then = checked;
 	rc = auth_check(api->auth, r, it.name, it.password, e);
 	return rc == OK ? known(r, e) : rc;

@@ -61,19 +61,20 @@ api_me_settings_get(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+static const char *const THEMES[] = {"light", "dark", NULL};
+const struct member SETTINGS_BODY[] = {
+    {"theme", MEMBER_CHOICE, 0, 0, 0, THEMES, .must = true},
+    {.name = NULL},
+};
+
 int
 api_me_settings_put(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const THEMES[] = {"light", "dark", NULL};
-	static const struct member BODY[] = {
-	    {"theme", MEMBER_CHOICE, 0, 0, 0, THEMES, .must = true},
-	    {.name = NULL},
-	};
 	unsigned *theme = r->ctx;
 
 	if (!db) {
 		r->ctx = theme = arena_alloc(r->arena, sizeof(*theme));
-		TRY(api_body(r, BODY, NULL, theme, e));
+		TRY(api_body(r, SETTINGS_BODY, NULL, theme, e));
 		return api_write(r, api_me_settings_put, e);
 	}
 	TRY(sql_user_settings_put(db, e, .user_id = r->who.user,
@@ -101,20 +102,21 @@ api_tokens_list(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+const struct member TOKEN_BODY[] = {
+    {"name", MEMBER_STRING, 0, 0, INT32_MAX, .must = true},
+    {.name = NULL},
+};
+
 int
 api_tokens_post(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"name", MEMBER_STRING, 0, 0, INT32_MAX, .must = true},
-	    {.name = NULL},
-	};
 	struct str *name = r->ctx;
 	char text[APP_TOKEN_LEN + 1];
 	struct app_token t;
 
 	if (!db) {
 		r->ctx = name = arena_alloc(r->arena, sizeof(*name));
-		TRY(api_body(r, BODY, NULL, name, e));
+		TRY(api_body(r, TOKEN_BODY, NULL, name, e));
 		*name = str_trim(*name);
 		if (name->n == 0 ||
 		    str_chars(*name, APP_NAME_CHARS).n < name->n)

@@ -208,29 +208,34 @@ begin_trip(struct req *r, struct trip *t, struct err *e)
 	return start_trip(r, t, go_there, e);
 }
 
+const struct member OIDC_LOGIN_QUERY[] = {
+    {"return", MEMBER_STRING, offsetof(struct trip, back), 0,
+	ORIGIN_MAX + HTTP_PATH_MAX, .about = "where to go after it"},
+    {.name = NULL},
+};
+
 int
 api_oidc_login(struct req *r, struct db *, struct err *e)
 {
-	static const char *const names[] = {"return", NULL};
 	const struct api *api = r->app;
 	struct trip *t = arena_alloc(r->arena, sizeof(*t));
 
 	if (!api->oidc)
 		return not_set(e);
-	TRY(req_query_only(r, names, e));
 	t->back = STR("/");
-	(void)req_query(r, "return", &t->back);
+	TRY(api_query(r, OIDC_LOGIN_QUERY, t, e));
 	return begin_trip(r, t, e);
 }
+
+const struct member IDENTITY_BODY[] = {
+    {"return", MEMBER_STRING, offsetof(struct trip, back), 0,
+	ORIGIN_MAX + HTTP_PATH_MAX},
+    {.name = NULL},
+};
 
 int
 api_identities_post(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"return", MEMBER_STRING, offsetof(struct trip, back), 0,
-		ORIGIN_MAX + HTTP_PATH_MAX},
-	    {.name = NULL},
-	};
 	const struct api *api = r->app;
 	struct trip *t = arena_alloc(r->arena, sizeof(*t));
 	char uid[UUID_LEN + 1];
@@ -242,7 +247,7 @@ api_identities_post(struct req *r, struct db *, struct err *e)
 		return err_set(e, ERR_UNKNOWN,
 		    "an identity is linked by who is logged in with a session");
 	t->back = STR("/");
-	TRY(api_body_maybe(r, BODY, NULL, t, e));
+	TRY(api_body_maybe(r, IDENTITY_BODY, NULL, t, e));
 	uuid_format(r->who.user_uid, uid);
 	t->asked = true;
 	t->uid = arena_dup(r->arena, str_of(uid));

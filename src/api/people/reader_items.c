@@ -37,9 +37,7 @@ reader_query(
 int
 reader_query_none(struct req *r, struct err *e)
 {
-	static const struct member NONE[] = {{.name = NULL}};
-
-	return reader_query(r, NONE, NULL, e);
+	return reader_query(r, API_NONE, NULL, e);
 }
 
 /* Lists ------------------------------------------------------------------------- */
@@ -80,16 +78,17 @@ show_list(struct req *r, struct db *db, struct items_query *a, struct err *e)
 	return list_show(db, &a->q, r->arena, &r->out, e);
 }
 
+const struct member FEED_ITEMS_QUERY[] = {ITEMS_PAGE, {.name = NULL}};
+
 int
 api_feeds_items(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member QUERY[] = {ITEMS_PAGE, {.name = NULL}};
 	struct items_query a = {.q.user = r->who.user};
 	struct uuid uid;
 
 	TRY(reader_id(r, "feed", &uid, e));
 	TRY(subscription_feed(db, r->who.user, uid, &a.q.feed, e));
-	TRY(reader_query(r, QUERY, &a, e));
+	TRY(reader_query(r, FEED_ITEMS_QUERY, &a, e));
 	return show_list(r, db, &a, e);
 }
 
@@ -113,22 +112,23 @@ find_where(
 			: OK;
 }
 
+const struct member ITEMS_QUERY[] = {
+    ITEMS_PAGE,
+    {"category", MEMBER_UUID, offsetof(struct items_query, category)},
+    {"feed", MEMBER_UUID, offsetof(struct items_query, feed)},
+    {"search", MEMBER_STRING, offsetof(struct items_query, q.search), 0,
+	READER_SEARCH_MAX},
+    {"unique", MEMBER_BOOL, offsetof(struct items_query, q.unique),
+	.about = "what several feeds have, once"},
+    {.name = NULL},
+};
+
 int
 api_items_list(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member QUERY[] = {
-	    ITEMS_PAGE,
-	    {"category", MEMBER_UUID, offsetof(struct items_query, category)},
-	    {"feed", MEMBER_UUID, offsetof(struct items_query, feed)},
-	    {"search", MEMBER_STRING, offsetof(struct items_query, q.search), 0,
-		READER_SEARCH_MAX},
-	    {"unique", MEMBER_BOOL, offsetof(struct items_query, q.unique),
-		.about = "what several feeds have, once"},
-	    {.name = NULL},
-	};
 	struct items_query a = {.q.user = r->who.user};
 
-	TRY(reader_query(r, QUERY, &a, e));
+	TRY(reader_query(r, ITEMS_QUERY, &a, e));
 	TRY(find_where(r, db, &a, e));
 	return show_list(r, db, &a, e);
 }
@@ -164,10 +164,11 @@ struct state_body {
 };
 
 #define STATES                                                                 \
-	{"is_read", MEMBER_JSON, offsetof(struct state_body, is_read)},        \
+	{"is_read", MEMBER_JSON, offsetof(struct state_body, is_read),         \
+	    .schema = "Yes"},                                                  \
 	{                                                                      \
 		"is_starred", MEMBER_JSON,                                     \
-		    offsetof(struct state_body, is_starred)                    \
+		    offsetof(struct state_body, is_starred), .schema = "Yes"   \
 	}
 
 static int
@@ -189,36 +190,38 @@ read_state(struct req *r, const struct member *table, struct state_body **ret,
 	    b->is_starred, "/is_starred", &s->set_starred, &s->is_starred, e);
 }
 
+const struct member ITEM_STATE_BODY[] = {STATES, {.name = NULL}};
+
 int
 api_items_state(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member BODY[] = {STATES, {.name = NULL}};
 	struct state_body *b = r->ctx;
 	struct uuid uid;
 
 	if (db)
 		return list_state(db, &b->to, clock_now_us(), &r->out, e);
 	TRY(reader_id(r, "article", &uid, e));
-	TRY(read_state(r, BODY, &b, e));
+	TRY(read_state(r, ITEM_STATE_BODY, &b, e));
 	b->to.uid = uid;
 	return api_write(r, api_items_state, e);
 }
 
+const struct member ITEM_STATES_BODY[] = {
+    STATES,
+    {"ids", MEMBER_UUIDS, offsetof(struct state_body, ids), 1,
+	READER_STATES_MAX, .must = true, .about = "of articles"},
+    {.name = NULL},
+};
+
 int
 api_items_states(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member BODY[] = {
-	    STATES,
-	    {"ids", MEMBER_UUIDS, offsetof(struct state_body, ids), 1,
-		READER_STATES_MAX, .must = true, .about = "of articles"},
-	    {.name = NULL},
-	};
 	struct state_body *b = r->ctx;
 
 	if (db)
 		return list_states(
 		    db, &b->to, b->ids.v, b->ids.n, clock_now_us(), &r->out, e);
-	TRY(read_state(r, BODY, &b, e));
+	TRY(read_state(r, ITEM_STATES_BODY, &b, e));
 	if (!b->to.set_read && !b->to.set_starred)
 		return json_wrong(e, "/is_read", "or is_starred must be given");
 	return api_write(r, api_items_states, e);
@@ -293,27 +296,28 @@ mark_read(
 		    API_CURSOR_MAX, .about = "that of a page"                  \
 	}
 
+const struct member FEED_READ_BODY[] = {AS_OF, {.name = NULL}};
+
 int
 api_feeds_read(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {AS_OF, {.name = NULL}};
 	struct uuid *feed = arena_alloc(r->arena, sizeof(*feed));
 
 	TRY(reader_id(r, "feed", feed, e));
-	return mark_read(r, BODY, feed, e);
+	return mark_read(r, FEED_READ_BODY, feed, e);
 }
+
+const struct member ITEMS_READ_BODY[] = {
+    AS_OF,
+    {"category_id", MEMBER_STRING, offsetof(struct read_body, category_id), 0,
+	UUID_LEN},
+    {.name = NULL},
+};
 
 int
 api_items_read(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    AS_OF,
-	    {"category_id", MEMBER_STRING,
-		offsetof(struct read_body, category_id), 0, UUID_LEN},
-	    {.name = NULL},
-	};
-
-	return mark_read(r, BODY, NULL, e);
+	return mark_read(r, ITEMS_READ_BODY, NULL, e);
 }
 
 /* A feed's picture ---------------------------------------------------------------------- */

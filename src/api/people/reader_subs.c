@@ -33,20 +33,21 @@ api_feeds_delete(struct req *r, struct db *db, struct err *e)
 	return subscription_drop(db, r->who.user, feed, e);
 }
 
+const struct member FETCHES_QUERY[] = {
+    {"cursor", MEMBER_STRING, 0, 0, API_CURSOR_MAX},
+    {.name = NULL},
+};
+
 int
 api_feeds_fetches(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member QUERY[] = {
-	    {"cursor", MEMBER_STRING, 0, 0, API_CURSOR_MAX},
-	    {.name = NULL},
-	};
 	struct str cursor = {.p = NULL};
 	int64_t before = INT64_MAX;
 	struct err why;
 	struct uuid uid;
 
 	TRY(reader_id(r, "feed", &uid, e));
-	TRY(reader_query(r, QUERY, &cursor, e));
+	TRY(reader_query(r, FETCHES_QUERY, &cursor, e));
 	if (cursor.p && cursor_parse(cursor, &before, &why) < 0)
 		return err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
 	return feeds_fetches(db, r->who.user, uid, before, &r->out, e);
@@ -124,19 +125,21 @@ take_body(struct req *r, const char *what, const struct member *body,
 	return api_body_maybe(r, body, initial, op, e);
 }
 
+const struct member FSUB_SETTINGS_BODY[] = {
+    {"fetch_interval_minutes", MEMBER_INT, offsetof(struct fsub_op, minutes),
+	INT64_MIN, INT64_MAX},
+    {.name = NULL},
+};
+
 int
 api_fsubs_settings(struct req *r, struct db *db, struct err *e)
 {
 	/* What is out of range is told by the store's side. */
-	static const struct member BODY[] = {
-	    {"fetch_interval_minutes", MEMBER_INT,
-		offsetof(struct fsub_op, minutes), INT64_MIN, INT64_MAX},
-	    {.name = NULL},
-	};
 	struct fsub_op *op = r->ctx;
 
 	if (!db) {
-		TRY(take_body(r, "subscription", BODY, NULL, &op, e));
+		TRY(take_body(
+		    r, "subscription", FSUB_SETTINGS_BODY, NULL, &op, e));
 		return api_write(r, api_fsubs_settings, e);
 	}
 	TRY(subscription_interval(
@@ -182,20 +185,22 @@ read_patch(struct fsub_op *op, struct err *e)
 	return OK;
 }
 
+const struct member FSUB_BODY[] = {
+    {"title", MEMBER_JSON, offsetof(struct fsub_op, title), .schema = "Title"},
+    {"category_id", MEMBER_JSON, offsetof(struct fsub_op, category),
+	.schema = "{\"type\":\"string\",\"format\":\"uuid\"}"},
+    {.name = NULL},
+};
+
 int
 api_fsubs_patch(struct req *r, struct db *db, struct err *e)
 {
 	static const struct json NONE = {.type = JSON_NULL};
 	static const struct fsub_op NULLS = {.title = &NONE, .category = &NONE};
-	static const struct member BODY[] = {
-	    {"title", MEMBER_JSON, offsetof(struct fsub_op, title)},
-	    {"category_id", MEMBER_JSON, offsetof(struct fsub_op, category)},
-	    {.name = NULL},
-	};
 	struct fsub_op *op = r->ctx;
 
 	if (!db) {
-		TRY(take_body(r, "subscription", BODY, &NULLS, &op, e));
+		TRY(take_body(r, "subscription", FSUB_BODY, &NULLS, &op, e));
 		TRY(read_patch(op, e));
 		return api_write(r, api_fsubs_patch, e);
 	}
@@ -214,16 +219,18 @@ api_categories_list(struct req *r, struct db *db, struct err *e)
 }
 
 /* what NULL: one that is new. */
+const struct member CATEGORY_BODY[] = {
+    {"title", MEMBER_JSON, offsetof(struct fsub_op, title), .must = true,
+	.schema = "Title"},
+    {.name = NULL},
+};
+
 static int
 with_name(struct req *r, const char *what, handler_fn write, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"title", MEMBER_JSON, offsetof(struct fsub_op, title)},
-	    {.name = NULL},
-	};
 	struct fsub_op *op;
 
-	TRY(take_body(r, what, BODY, NULL, &op, e));
+	TRY(take_body(r, what, CATEGORY_BODY, NULL, &op, e));
 	if (!json_is(op->title, JSON_STRING) ||
 	    (op->title->text.n > 0 &&
 		memchr(op->title->text.p, 0, op->title->text.n)))

@@ -202,30 +202,32 @@ api_invoices_get(struct req *r, struct db *db, struct err *e)
 	return tasks_data_end(r);
 }
 
+struct query {
+	unsigned status;
+	int64_t limit;
+	struct str after;
+};
+
+const struct member INVOICES_QUERY[] = {
+    {"status", MEMBER_CHOICE, offsetof(struct query, status),
+	.words = TASK_NAMES},
+    {"limit", MEMBER_INT, offsetof(struct query, limit), 1, PAGE_MAX,
+	.absent = PAGE_DEFAULT},
+    {"after", MEMBER_STRING, offsetof(struct query, after), 0, API_CURSOR_MAX,
+	.about = "the taskId that the last page ended with"},
+    {.name = NULL},
+};
+
 int
 api_invoices_list(struct req *r, struct db *db, struct err *e)
 {
-	struct query {
-		unsigned status;
-		int64_t limit;
-		struct str after;
-	} q = {.status = TASK_STATUSES, .limit = PAGE_DEFAULT};
-	static const struct member QUERY[] = {
-	    {"status", MEMBER_CHOICE, offsetof(struct query, status),
-		.words = TASK_NAMES},
-	    {"limit", MEMBER_INT, offsetof(struct query, limit), 1, PAGE_MAX,
-		.absent = PAGE_DEFAULT},
-	    {"after", MEMBER_STRING, offsetof(struct query, after), 0,
-		API_CURSOR_MAX,
-		.about = "the taskId that the last page ended with"},
-	    {.name = NULL},
-	};
+	struct query q = {.status = TASK_STATUSES, .limit = PAGE_DEFAULT};
 	struct task_page p = {.owner = works(r) ? 0 : r->who.id};
 	struct task *v, last;
 	struct uuid id;
 	size_t n;
 
-	TRY(api_query(r, QUERY, &q, e));
+	TRY(api_query(r, INVOICES_QUERY, &q, e));
 	TRY(tasks_key_only(r, e));
 	if (q.after.p && (!uuid_parse(q.after, &id) ||
 			     task_get(db, id, r->arena, &last, e) < 0))

@@ -105,14 +105,14 @@ list_look(struct req *r, struct err *e)
 						   : REQ_WAIT;
 }
 
+const struct member WEBHOOKS_QUERY[] = {
+    {"taskId", MEMBER_STRING, 0, 0, API_CURSOR_MAX, .about = "it is required"},
+    {.name = NULL},
+};
+
 int
 api_webhooks_list(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member QUERY[] = {
-	    {"taskId", MEMBER_STRING, 0, 0, API_CURSOR_MAX,
-		.about = "it is required"},
-	    {.name = NULL},
-	};
 	const struct api *api = r->app;
 	struct list_op *op = arena_alloc(r->arena, sizeof(*op));
 	struct str text = STR_EMPTY;
@@ -120,7 +120,7 @@ api_webhooks_list(struct req *r, struct db *db, struct err *e)
 	struct uuid id;
 	int rc;
 
-	TRY(api_query(r, QUERY, &text, e));
+	TRY(api_query(r, WEBHOOKS_QUERY, &text, e));
 	if (text.n == 0)
 		return tasks_refuse(
 		    r, 400, "MISSING_TASK_ID", "taskId parameter is required");

@@ -54,7 +54,7 @@ struct query {
 };
 
 #define QUERY_AT(field) offsetof(struct query, field)
-static const struct member QUERY[] = {
+const struct member AUDIT_QUERY[] = {
     {"from", MEMBER_TIME, QUERY_AT(q.from_us)},
     {"to", MEMBER_TIME, QUERY_AT(q.to_us)},
     {"category", MEMBER_STRING, QUERY_AT(category), 0, API_CURSOR_MAX},
@@ -81,7 +81,7 @@ read_query(struct req *r, bool csv, struct audit_query *q,
 {
 	struct query x = {.page = {.limit = 0}};
 
-	TRY(api_query(r, QUERY, &x, e));
+	TRY(api_query(r, AUDIT_QUERY, &x, e));
 	if (x.page.after.p)
 		TRY(read_cursor(x.page.after, &x.q.after, e));
 	*q = x.q;
@@ -223,23 +223,26 @@ api_audit_list(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+struct verify {
+	struct audit_walk w;
+	struct str hash;
+};
+
+const struct member AUDIT_VERIFY_QUERY[] = {
+    {"after", MEMBER_INT, offsetof(struct verify, w.n), 0, INT64_MAX},
+    {"rows", MEMBER_INT, offsetof(struct verify, w.rows), 0, INT64_MAX},
+    {"hash", MEMBER_STRING, offsetof(struct verify, hash), 0, API_CURSOR_MAX,
+	.about = "of the answer before this"},
+    {.name = NULL},
+};
+
 int
 api_audit_verify(struct req *r, struct db *db, struct err *e)
 {
-	struct verify {
-		struct audit_walk w;
-		struct str hash;
-	} q = {.hash = {.p = NULL}};
-	static const struct member VERIFY[] = {
-	    {"after", MEMBER_INT, offsetof(struct verify, w.n), 0, INT64_MAX},
-	    {"rows", MEMBER_INT, offsetof(struct verify, w.rows), 0, INT64_MAX},
-	    {"hash", MEMBER_STRING, offsetof(struct verify, hash), 0,
-		API_CURSOR_MAX, .about = "of the answer before this"},
-	    {.name = NULL},
-	};
+	struct verify q = {.hash = {.p = NULL}};
 	struct audit_walk *w = &q.w;
 
-	TRY(api_query(r, VERIFY, &q, e));
+	TRY(api_query(r, AUDIT_VERIFY_QUERY, &q, e));
 	w->begun = q.hash.p != NULL;
 	if (w->begun &&
 	    (q.hash.n != 2 * (size_t)DIGEST_LEN || !str_unhex(q.hash, w->hash)))

@@ -144,23 +144,26 @@ events_done(struct req *r)
 		api_uncount_stream(r);
 }
 
+struct fetch_query {
+	int64_t max, wait_s;
+};
+
+const struct member FETCH_QUERY[] = {
+    {"max", MEMBER_INT, offsetof(struct fetch_query, max), 1,
+	CONSUMER_FETCH_MAX, .absent = CONSUMER_FETCH,
+	.about = "how many events at most"},
+    {"wait", MEMBER_INT, offsetof(struct fetch_query, wait_s), 0, WAIT_MAX_S,
+	.about = "seconds to wait for an event when there is none"},
+    {.name = NULL},
+};
+
 int
 api_consumers_events(struct req *r, struct db *db, struct err *e)
 {
-	struct query {
-		int64_t max, wait_s;
-	} q;
-	static const struct member QUERY[] = {
-	    {"max", MEMBER_INT, offsetof(struct query, max), 1,
-		CONSUMER_FETCH_MAX, .absent = CONSUMER_FETCH,
-		.about = "how many events at most"},
-	    {"wait", MEMBER_INT, offsetof(struct query, wait_s), 0, WAIT_MAX_S,
-		.about = "seconds to wait for an event when there is none"},
-	    {.name = NULL},
-	};
+	struct fetch_query q;
 	struct work *w = consumer_work_begin(r);
 
-	TRY(api_query(r, QUERY, &q, e));
+	TRY(api_query(r, FETCH_QUERY, &q, e));
 	w->fetch.max = (size_t)q.max;
 	w->fetch.wait_us = q.wait_s * US_PER_S;
 	w->fetch.v = arena_array(r->arena, (size_t)q.max, sizeof(*w->fetch.v));
@@ -296,10 +299,11 @@ read_cursors(struct work *w, struct err *e)
 #define CURSORS                                                                \
 	{                                                                      \
 		"cursors", MEMBER_JSON, WORK(names),                           \
-		    .must = true, .about = "of the events that it is about"    \
+		    .must = true, .schema = "Cursors",                         \
+		    .about = "of the events that it is about"                  \
 	}
-static const struct member ACK[] = {CURSORS, {.name = NULL}};
-static const struct member NACK[] = {
+const struct member ACK_BODY[] = {CURSORS, {.name = NULL}};
+const struct member NACK_BODY[] = {
     CURSORS,
     {"delayMs", MEMBER_INT, WORK(delay), 0, RETRY_DELAY_MAX_MS,
 	.about = "absent: as the consumer has it"},
@@ -307,7 +311,7 @@ static const struct member NACK[] = {
     NOTE_REASON(struct work, answers.note),
     {.name = NULL},
 };
-static const struct member EXTEND[] = {
+const struct member EXTEND_BODY[] = {
     CURSORS,
     {"seconds", MEMBER_INT, WORK(delay), 1, CONSUMER_WAIT_MAX_S},
     {.name = NULL},
@@ -337,17 +341,17 @@ consumer_work_answer(struct req *r, struct db *db, enum pull_answer_kind kind,
 int
 api_consumers_ack(struct req *r, struct db *db, struct err *e)
 {
-	return consumer_work_answer(r, db, ANSWER_ACK, ACK, e);
+	return consumer_work_answer(r, db, ANSWER_ACK, ACK_BODY, e);
 }
 
 int
 api_consumers_nack(struct req *r, struct db *db, struct err *e)
 {
-	return consumer_work_answer(r, db, ANSWER_NACK, NACK, e);
+	return consumer_work_answer(r, db, ANSWER_NACK, NACK_BODY, e);
 }
 
 int
 api_consumers_extend(struct req *r, struct db *db, struct err *e)
 {
-	return consumer_work_answer(r, db, ANSWER_EXTEND, EXTEND, e);
+	return consumer_work_answer(r, db, ANSWER_EXTEND, EXTEND_BODY, e);
 }

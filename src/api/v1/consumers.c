@@ -80,8 +80,9 @@ struct put {
 };
 
 #define PUT_AT(field) offsetof(struct put, field)
-#define SAME(i, name) [i] = {name, MEMBER_JSON, PUT_AT(same[i])}
-static const struct member BODY[] = {
+#define SAME(i, name)                                                          \
+	[i] = {name, MEMBER_JSON, PUT_AT(same[i]), .part = SUB_BODY}
+const struct member CONSUMER_BODY[] = {
     SAME(SAME_RETRY, "retry"),
     SAME(SAME_ORDER, "order"),
     SAME(2, "types"),
@@ -95,7 +96,7 @@ static const struct member BODY[] = {
     {"ackWaitSeconds", MEMBER_INT, PUT_AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S},
     {"maxInFlight", MEMBER_INT, PUT_AT(flight), 1, CONSUMER_FLIGHT_MAX},
     {"maxAttempts", MEMBER_INT, PUT_AT(attempts), 1, RETRY_DELAYS_MAX},
-    {"from", MEMBER_JSON, PUT_AT(from),
+    {"from", MEMBER_JSON, PUT_AT(from), .schema = "ConsumerFrom",
 	.about = "now, start, a time, or the seq of the first event"},
     {.name = NULL},
 };
@@ -124,7 +125,7 @@ translate(struct req *r, const struct put *p, struct str *ret, struct err *e)
 		put_z(&b, "order", "key");
 	for (size_t i = 0; i < SAME_COUNT; i++)
 		if (p->same[i])
-			put_raw(&b, BODY[i].name, p->same[i]->raw);
+			put_raw(&b, CONSUMER_BODY[i].name, p->same[i]->raw);
 	put_close(&b, '}');
 	if (b.failed)
 		return err_set(e, ERR_LIMIT, "a consumer has at most %zu bytes",
@@ -247,7 +248,7 @@ api_consumers_put(struct req *r, struct db *db, struct err *e)
 
 	TRY(check_name(r->params[0], e));
 	TRY(sub_op_new(r, db, &op, e));
-	TRY(api_body_maybe(r, BODY, NULL, &p, e));
+	TRY(api_body_maybe(r, CONSUMER_BODY, NULL, &p, e));
 	m.ack_wait_s = p.ack_wait_s;
 	op->show = show_put;
 	TRY(read_from(db, p.from, &from_seq, e));

@@ -34,7 +34,7 @@ struct list_query {
 };
 
 #define LIST(field) offsetof(struct list_query, field)
-static const struct member LIST_QUERY[] = {
+const struct member DELIVERIES_QUERY[] = {
     {"subscription", MEMBER_STRING, LIST(subscription), 0, UUID_LEN},
     {"event", MEMBER_UUID, LIST(find.event_id)},
     {"status", MEMBER_WORDS, LIST(page.statuses), .words = DELIVERY_STATUS},
@@ -135,7 +135,7 @@ api_deliveries_list(struct req *r, struct db *, struct err *e)
 
 	l->from = l->to = -1;
 	l->page.statuses = (1U << STATUS_COUNT) - 1;
-	TRY(api_query(r, LIST_QUERY, l, e));
+	TRY(api_query(r, DELIVERIES_QUERY, l, e));
 	r->ctx = l;
 	if (!by_event(l))
 		return api_read(r, list_read, e);
@@ -253,16 +253,17 @@ retry_end(struct req *r)
 	letter_unref(t->ask.letter);
 }
 
+const struct member RETRY_QUERY[] = {
+    {"newId", MEMBER_BOOL, offsetof(struct retry, new_id)},
+    {.name = NULL},
+};
+
 int
 api_deliveries_retry(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member QUERY[] = {
-	    {"newId", MEMBER_BOOL, offsetof(struct retry, new_id)},
-	    {.name = NULL},
-	};
 	struct retry *t = arena_alloc(r->arena, sizeof(*t));
 
-	TRY(api_query(r, QUERY, t, e));
+	TRY(api_query(r, RETRY_QUERY, t, e));
 	TRY(spot_read(r, &t->spot, e));
 	t->ask.decide =
 	    spot_decide(r, t->spot, ASK_REQUEUE, STR("retried by hand"));

@@ -328,32 +328,31 @@ bulk_end(struct req *r)
 	arena_free(b->scratch);
 }
 
+static const struct member BULK_FILTER[] = {
+    DEADS_WORDS(0),
+    {.name = NULL},
+};
+
+const struct member BULK_BODY[] = {
+    {"filter", MEMBER_OBJECT, offsetof(struct bulk, filter), .must = true,
+	.part = BULK_FILTER, .about = "an empty one means all dead letters"},
+    {"dryRun", MEMBER_BOOL, offsetof(struct bulk, dry)},
+    {"after", MEMBER_STRING, offsetof(struct bulk, after), 0, API_CURSOR_MAX,
+	.about = "the next of the call before"},
+    NOTE_REASON(struct bulk, note),
+    {.name = NULL},
+};
+
 static int
 bulk_begin(struct req *r, struct db *db, bool skip, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"filter", MEMBER_OBJECT, offsetof(struct bulk, filter),
-		.about = "an empty one means all dead letters"},
-	    {"dryRun", MEMBER_BOOL, offsetof(struct bulk, dry)},
-	    {"after", MEMBER_STRING, offsetof(struct bulk, after), 0,
-		API_CURSOR_MAX, .about = "the next of the call before"},
-	    NOTE_REASON(struct bulk, note),
-	    {.name = NULL},
-	};
-	static const struct member FILTER[] = {
-	    DEADS_WORDS(0),
-	    {.name = NULL},
-	};
 	const struct member_io io = {.arena = r->arena};
 	struct bulk *b = arena_alloc(r->arena, sizeof(*b));
 	struct sql_dead_page_row *v =
 	    arena_array(r->arena, BULK_MAX, sizeof(*v));
 	struct sql_log_first_row first = {.seq = INT64_MAX};
 
-	TRY(api_body_maybe(r, BODY, NULL, b, e));
-	if (!b->filter)
-		return json_wrong(e, "/filter",
-		    "must be an object; an empty one means all dead letters");
+	TRY(api_body_maybe(r, BULK_BODY, NULL, b, e));
 	TRY(deads_need_reason(skip && !b->dry, b->note, e));
 	b->r = r;
 	b->skip = skip;
@@ -364,7 +363,8 @@ bulk_begin(struct req *r, struct db *db, bool skip, struct err *e)
 	b->scratch = arena_new(HTTP_ARENA_MAX);
 	r->ctx = b;
 	r->done = bulk_end;
-	TRY(member_read(&io, FILTER, b->filter, "/filter", NULL, &b->deads, e));
+	TRY(member_read(
+	    &io, BULK_FILTER, b->filter, "/filter", NULL, &b->deads, e));
 	TRY(deads_find(r, db, &b->deads, "/filter/", e));
 	if (b->after.p)
 		TRY(deads_after(r, &b->deads, b->after, e));

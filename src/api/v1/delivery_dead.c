@@ -143,7 +143,7 @@ struct deads_list {
 };
 
 #define LIST(field) offsetof(struct deads_list, field)
-static const struct member LIST_QUERY[] = {
+const struct member DEADS_QUERY[] = {
     DEADS_WORDS(LIST(deads)),
     {"state", MEMBER_CHOICE, LIST(deads.state), .words = DEAD_STATES,
 	.about = "absent: those that wait for a decision"},
@@ -190,7 +190,7 @@ api_deads_list(struct req *r, struct db *db, struct err *e)
 	size_t n = 0, limit;
 	bool more;
 
-	TRY(api_query(r, LIST_QUERY, &l, e));
+	TRY(api_query(r, DEADS_QUERY, &l, e));
 	TRY(deads_find(r, db, d, "", e));
 	if (l.page.after.p)
 		TRY(deads_after(r, d, l.page.after, e));

@@ -28,9 +28,9 @@ struct decision {
 };
 
 #define DECISION(field) offsetof(struct decision, field)
-static const struct member SKIP_BODY[] = {
+const struct member DEAD_SKIP_BODY[] = {
     NOTE_REASON(struct decision, h.reason), {.name = NULL}};
-static const struct member REQUEUE_BODY[] = {
+const struct member DEAD_REQUEUE_BODY[] = {
     NOTE_REASON(struct decision, h.reason),
     {"payload", MEMBER_OBJECT, DECISION(h.payload),
 	.about = "instead of the event's own"},
@@ -333,8 +333,8 @@ decide(struct req *r, struct db *db, enum deliver_ask_kind kind, struct err *e)
 	bool of_source;
 
 	TRY(spot_read(r, &d->h.spot, e));
-	TRY(api_body_maybe(
-	    r, kind == ASK_SKIP ? SKIP_BODY : REQUEUE_BODY, NULL, d, e));
+	TRY(api_body_maybe(r,
+	    kind == ASK_SKIP ? DEAD_SKIP_BODY : DEAD_REQUEUE_BODY, NULL, d, e));
 	of_source = d->h.spot.sub == 0;
 	if (d->h.event && !of_source)
 		return json_wrong(e, "/event",

@@ -178,7 +178,7 @@ struct post {
 };
 
 #define POST_AT(field) offsetof(struct post, field)
-static const struct member BODY[] = {
+const struct member REPLAY_BODY[] = {
     {"subscription", MEMBER_STRING, POST_AT(subscription), 0, UUID_LEN,
 	.must = true, .about = "whose events are sent again"},
     {"since", MEMBER_TIME, POST_AT(since_us), .about = "or fromSeq"},
@@ -190,7 +190,7 @@ static const struct member BODY[] = {
     {"key", MEMBER_STRING, POST_AT(op.terms.order_key), 1, EVENT_KEY_MAX,
 	.about = "only events with this partitionKey"},
     {"tenant", MEMBER_UUID, POST_AT(op.terms.tenant)},
-    {"types", MEMBER_JSON, POST_AT(types),
+    {"types", MEMBER_JSON, POST_AT(types), .schema = "Types",
 	.about = "eventTypes or name.*; absent: all"},
     {"ratePerSecond", MEMBER_INT, POST_AT(op.terms.rate), 1, REPLAY_RATE_MAX},
     {"exclusive", MEMBER_BOOL, POST_AT(op.reader.exclusive)},
@@ -291,7 +291,7 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	struct replay_op *op = &p->op;
 
 	p->since_us = p->until_us = -1;
-	TRY(api_body(r, BODY, NULL, p, e));
+	TRY(api_body(r, REPLAY_BODY, NULL, p, e));
 	TRY(check_stretch(p, e));
 	TRY(read_types(p, e));
 	TRY(seen_sub_find(

@@ -27,7 +27,7 @@ struct list_query {
 };
 
 #define LIST(field) offsetof(struct list_query, field)
-static const struct member LIST_QUERY[] = {
+const struct member EVENTS_QUERY[] = {
     {"after", MEMBER_STRING, LIST(after), 0, API_CURSOR_MAX},
     LOG_WORDS(struct list_query),
     {"limit", MEMBER_INT, LIST(filter.limit), 1, PAGE_MAX,
@@ -106,7 +106,7 @@ api_events_list(struct req *r, struct db *, struct err *e)
 {
 	struct list_query *l = arena_alloc(r->arena, sizeof(*l));
 
-	TRY(api_query(r, LIST_QUERY, l, e));
+	TRY(api_query(r, EVENTS_QUERY, l, e));
 	TRY(log_filter_read(r, &l->words, &l->filter, e));
 	if (l->after.p)
 		TRY(log_cursor_read(l->after, "after", &l->filter.after, e));
@@ -180,16 +180,17 @@ get_found(struct req *r, struct err *e)
 	return api_read(r, get_read, e);
 }
 
+const struct member EVENT_QUERY[] = {
+    {"tenant", MEMBER_UUID, offsetof(struct get, tenant)},
+    {.name = NULL},
+};
+
 int
 api_events_get(struct req *r, struct db *, struct err *e)
 {
-	static const struct member QUERY[] = {
-	    {"tenant", MEMBER_UUID, offsetof(struct get, tenant)},
-	    {.name = NULL},
-	};
 	struct get *g = arena_alloc(r->arena, sizeof(*g));
 
-	TRY(api_query(r, QUERY, g, e));
+	TRY(api_query(r, EVENT_QUERY, g, e));
 	if (!uuid_parse(r->params[0], &g->find.event_id))
 		return err_at(
 		    e, ERR_INVALID, "eventId", "the event id must be a uuid");

@@ -411,22 +411,23 @@ read_pairs(const struct json *j, const char *at, struct arena *a,
 	return OK;
 }
 
+const struct member SOURCE_TEST_BODY[] = {
+    {"headers", MEMBER_OBJECT, offsetof(struct incoming, headers)},
+    {"query", MEMBER_OBJECT, offsetof(struct incoming, query)},
+    {"body", MEMBER_JSON, offsetof(struct incoming, body), .schema = "{}"},
+    {"bodyText", MEMBER_STRING, offsetof(struct incoming, text), 0, INT32_MAX,
+	.about = "instead of body, when it is no JSON"},
+    {.name = NULL},
+};
+
 static int
 read_sample(struct incoming *in, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"headers", MEMBER_OBJECT, offsetof(struct incoming, headers)},
-	    {"query", MEMBER_OBJECT, offsetof(struct incoming, query)},
-	    {"body", MEMBER_JSON, offsetof(struct incoming, body)},
-	    {"bodyText", MEMBER_STRING, offsetof(struct incoming, text), 0,
-		INT32_MAX, .about = "instead of body, when it is no JSON"},
-	    {.name = NULL},
-	};
 	struct req *r = in->r;
 	struct str_pair *headers = NULL, *query = NULL;
 	size_t n = 0;
 
-	TRY(api_body(r, BODY, NULL, in, e));
+	TRY(api_body(r, SOURCE_TEST_BODY, NULL, in, e));
 	TRY(read_pairs(in->headers, "/headers", r->arena, &headers, &n, e));
 	TRY(read_pairs(
 	    in->query, "/query", r->arena, &query, &in->q.n_query, e));

@@ -40,9 +40,10 @@ struct body {
 };
 
 #define BODY_AT(field) offsetof(struct body, field)
-static const struct member BODY[] = {
+const struct member KEY_BODY[] = {
     {"name", MEMBER_STRING, BODY_AT(key.name), 0, INT32_MAX, .must = true},
-    {"scopes", MEMBER_JSON, BODY_AT(scopes), .about = SCOPE_WORDS},
+    {"scopes", MEMBER_JSON, BODY_AT(scopes), .must = true, .schema = "Scopes",
+	.about = SCOPE_WORDS},
     {"tenants", MEMBER_UUIDS, BODY_AT(tenants), 1, KEY_TENANTS_MAX,
 	.about = "it is limited to these; absent: to none"},
     {"ratePerSecond", MEMBER_INT, BODY_AT(key.rate_per_second), 1,
@@ -56,7 +57,7 @@ static const struct member BODY[] = {
 static int
 read_key(struct req *r, struct body *b, struct err *e)
 {
-	TRY(api_body(r, BODY, NULL, b, e));
+	TRY(api_body(r, KEY_BODY, NULL, b, e));
 	TRY(read_scopes(b->scopes, &b->key, e));
 	b->key.tenants = b->tenants.v;
 	b->key.n_tenants = b->tenants.n;
@@ -226,18 +227,19 @@ rotate(struct req *r, struct err *e)
 	return api_append(r, &op->job, e);
 }
 
+const struct member KEY_ROTATE_BODY[] = {
+    {"webhookSecret", MEMBER_STRING, 0, 1, KEY_SECRET_MAX,
+	.about = "absent: one is made"},
+    {.name = NULL},
+};
+
 int
 api_keys_rotate(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member ROTATE[] = {
-	    {"webhookSecret", MEMBER_STRING, 0, 1, KEY_SECRET_MAX,
-		.about = "absent: one is made"},
-	    {.name = NULL},
-	};
 	struct rotation *op = arena_alloc(r->arena, sizeof(*op));
 	struct str given = {.p = NULL};
 
-	TRY(api_body_maybe(r, ROTATE, NULL, &given, e));
+	TRY(api_body_maybe(r, KEY_ROTATE_BODY, NULL, &given, e));
 	TRY(get_key(r, db, &op->key, e));
 	if (!scopes_within(op->key.scopes, r->who.scopes))
 		return err_set(e, ERR_DENIED,

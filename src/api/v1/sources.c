@@ -232,10 +232,9 @@ api_sources_delete(struct req *r, struct db *db, struct err *e)
 static int
 turn(struct req *r, struct db *db, bool on, struct err *e)
 {
-	static const struct member NONE[] = {{.name = NULL}};
 	struct source_op *op = op_new(r);
 
-	TRY(api_body_maybe(r, NONE, NULL, op, e));
+	TRY(api_body_maybe(r, API_NONE, NULL, op, e));
 	TRY(find_open(r, db, op, e));
 	op->same = op->hook->enabled == on;
 	op->hook->enabled = on;
@@ -255,24 +254,26 @@ api_sources_disable(struct req *r, struct db *db, struct err *e)
 	return turn(r, db, false, e);
 }
 
+struct rotate {
+	struct str secret;
+	int64_t overlap_s;
+};
+
+const struct member SOURCE_ROTATE_BODY[] = {
+    {"secret", MEMBER_STRING, offsetof(struct rotate, secret), 0, INT32_MAX,
+	.about = "absent: one is made"},
+    {"overlapSeconds", MEMBER_INT, offsetof(struct rotate, overlap_s), 0,
+	SUB_OVERLAP_MAX_S, .about = "for so long the old secret counts too"},
+    {.name = NULL},
+};
+
 int
 api_sources_rotate(struct req *r, struct db *db, struct err *e)
 {
-	struct rotate {
-		struct str secret;
-		int64_t overlap_s;
-	} it = {STR_EMPTY, SUB_OVERLAP_S};
-	static const struct member BODY[] = {
-	    {"secret", MEMBER_STRING, offsetof(struct rotate, secret), 0,
-		INT32_MAX, .about = "absent: one is made"},
-	    {"overlapSeconds", MEMBER_INT, offsetof(struct rotate, overlap_s),
-		0, SUB_OVERLAP_MAX_S,
-		.about = "for so long the old secret counts too"},
-	    {.name = NULL},
-	};
+	struct rotate it = {STR_EMPTY, SUB_OVERLAP_S};
 	struct source_op *op = op_new(r);
 
-	TRY(api_body_maybe(r, BODY, NULL, &it, e));
+	TRY(api_body_maybe(r, SOURCE_ROTATE_BODY, NULL, &it, e));
 	TRY(find_open(r, db, op, e));
 	TRY(hook_rotate(op->hook, it.secret, it.overlap_s, clock_now_us(), e));
 	op->once = true;

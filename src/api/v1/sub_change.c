@@ -187,19 +187,20 @@ enable(struct req *r, struct err *e)
 	return api_ask(r, &op->ask.ask, e);
 }
 
+static const char *const FROM[] = {"resume", "now", NULL};
+const struct member SUBS_ENABLE_BODY[] = {
+    {"from", MEMBER_EITHER, offsetof(struct sub_op, skip), .words = FROM,
+	.about = "now leaves out what waits"},
+    {.name = NULL},
+};
+
 int
 api_subs_enable(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const FROM[] = {"resume", "now", NULL};
-	static const struct member BODY[] = {
-	    {"from", MEMBER_EITHER, offsetof(struct sub_op, skip),
-		.words = FROM, .about = "now leaves out what waits"},
-	    {.name = NULL},
-	};
 	struct sub_op *op;
 
 	TRY(sub_op_new(r, db, &op, e));
-	TRY(api_body_maybe(r, BODY, NULL, op, e));
+	TRY(api_body_maybe(r, SUBS_ENABLE_BODY, NULL, op, e));
 	TRY(api_behind(r, db, &op->ask.ask, e));
 	op->switches = true;
 	TRY(sub_op_find(op, db, e));
@@ -216,18 +217,19 @@ api_subs_enable(struct req *r, struct db *db, struct err *e)
 	return api_next(r, enable);
 }
 
+const struct member SUBS_DISABLE_BODY[] = {
+    {"reason", MEMBER_STRING, 0, 0, SUB_NAME_MAX},
+    {.name = NULL},
+};
+
 int
 api_subs_disable(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"reason", MEMBER_STRING, 0, 0, SUB_NAME_MAX},
-	    {.name = NULL},
-	};
 	struct str why = {.p = NULL};
 	struct sub_op *op;
 
 	TRY(sub_op_new(r, db, &op, e));
-	TRY(api_body_maybe(r, BODY, NULL, &why, e));
+	TRY(api_body_maybe(r, SUBS_DISABLE_BODY, NULL, &why, e));
 	op->switches = true;
 	TRY(sub_op_find(op, db, e));
 	op->same = !op->seen.enabled;
@@ -255,20 +257,21 @@ api_subs_delete(struct req *r, struct db *db, struct err *e)
 }
 
 /* Another secret. */
+const struct member SUBS_ROTATE_BODY[] = {
+    {"overlapSeconds", MEMBER_INT, 0, 0, SUB_OVERLAP_MAX_S,
+	.about = "for so long the old secret counts too"},
+    {.name = NULL},
+};
+
 int
 api_subs_rotate(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"overlapSeconds", MEMBER_INT, 0, 0, SUB_OVERLAP_MAX_S,
-		.about = "for so long the old secret counts too"},
-	    {.name = NULL},
-	};
 	int64_t overlap_s = SUB_OVERLAP_S;
 	struct sub_op *op;
 	int rc;
 
 	TRY(sub_op_new(r, db, &op, e));
-	TRY(api_body_maybe(r, BODY, NULL, &overlap_s, e));
+	TRY(api_body_maybe(r, SUBS_ROTATE_BODY, NULL, &overlap_s, e));
 	TRY(sub_op_find(op, db, e));
 	rc = sub_rotate(op->seen.conf, overlap_s, clock_now_us(), e);
 	if (rc == ERR_LIMIT) /* not of the request: of what is there */

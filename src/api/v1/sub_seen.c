@@ -192,7 +192,7 @@ struct list_query {
 #define LIST(field) offsetof(struct list_query, field)
 enum { NO, YES, ANY };
 static const char *const ENABLED[] = {"false", "true", NULL};
-static const struct member LIST_QUERY[] = {
+const struct member SUBS_QUERY[] = {
     API_PAGE_AT(LIST(scan.page)),
     {"enabled", MEMBER_CHOICE, LIST(enabled), .words = ENABLED},
     {"q", MEMBER_STRING, LIST(q), 0, API_CURSOR_MAX,
@@ -282,7 +282,7 @@ api_subs_list(struct req *r, struct db *db, struct err *e)
 	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct list_query l = {.r = r, .enabled = ANY};
 
-	TRY(api_scan(r, LIST_QUERY, &l, &l.scan, e));
+	TRY(api_scan(r, SUBS_QUERY, &l, &l.scan, e));
 	if (l.scan.page.after.p)
 		TRY(list_after(&l, db, e));
 	TRY(presets_open(db, api->conf, &presets, e));
@@ -347,22 +347,23 @@ struct stats_query {
 	unsigned step;
 };
 
+static const char *const STEP_WORDS[] = {"minute", "hour", NULL};
+const struct member STATS_QUERY[] = {
+    {"from", MEMBER_TIME, offsetof(struct stats_query, from)},
+    {"to", MEMBER_TIME, offsetof(struct stats_query, to)},
+    {"step", MEMBER_CHOICE, offsetof(struct stats_query, step),
+	.words = STEP_WORDS},
+    {.name = NULL},
+};
+
 static int
 read_span(struct req *r, struct span *s, struct err *e)
 {
 	enum { MINUTE, HOUR, BY_SPAN };
-	static const char *const STEP_WORDS[] = {"minute", "hour", NULL};
-	static const struct member QUERY[] = {
-	    {"from", MEMBER_TIME, offsetof(struct stats_query, from)},
-	    {"to", MEMBER_TIME, offsetof(struct stats_query, to)},
-	    {"step", MEMBER_CHOICE, offsetof(struct stats_query, step),
-		.words = STEP_WORDS},
-	    {.name = NULL},
-	};
 	struct stats_query q = {.from = -1, .to = -1, .step = BY_SPAN};
 	int64_t most;
 
-	TRY(api_query(r, QUERY, &q, e));
+	TRY(api_query(r, STATS_QUERY, &q, e));
 	s->to = (q.to < 0 ? clock_now_us() + US_PER_MIN : q.to) / US_PER_MIN;
 	s->from = q.from < 0 ? s->to - 60 : q.from / US_PER_MIN;
 	if (q.step == BY_SPAN)

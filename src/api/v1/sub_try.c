@@ -183,20 +183,21 @@ begin_try(
 	return api_next(r, look_and_send);
 }
 
+const struct member SUBS_TEST_BODY[] = {
+    {"event", MEMBER_OBJECT, 0,
+	.about = "absent: one of type TEST, or where the preset has "
+		 "no path for it of a type that has one"},
+    {.name = NULL},
+};
+
 int
 api_subs_test(struct req *r, struct db *db, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"event", MEMBER_OBJECT, 0,
-		.about = "absent: one of type TEST, or where the preset has "
-			 "no path for it of a type that has one"},
-	    {.name = NULL},
-	};
 	const struct json *event = NULL;
 	struct sub_op *op;
 
 	TRY(sub_op_new(r, db, &op, e));
-	TRY(api_body_maybe(r, BODY, NULL, &event, e));
+	TRY(api_body_maybe(r, SUBS_TEST_BODY, NULL, &event, e));
 	/* Also of one that is managed elsewhere: nothing is changed. */
 	TRY(sub_seen_get(r, db, op->presets, &op->seen, e));
 	return begin_try(op, db, event, e);

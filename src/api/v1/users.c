@@ -122,20 +122,20 @@ show_added(struct req *r, struct db *, struct err *)
 		    .must = true                                               \
 	}
 
+const struct member USER_BODY[] = {
+    {"name", MEMBER_STRING, CHANGE(new.name), 0, INT32_MAX, .must = true},
+    PASSWORD,
+    {"role", MEMBER_STRING, CHANGE(role_word), 0, INT32_MAX,
+	.about = ROLE_WORDS},
+    {.name = NULL},
+};
+
 int
 api_users_post(struct req *r, struct db *, struct err *e)
 {
-	static const struct member BODY[] = {
-	    {"name", MEMBER_STRING, CHANGE(new.name), 0, INT32_MAX,
-		.must = true},
-	    PASSWORD,
-	    {"role", MEMBER_STRING, CHANGE(role_word), 0, INT32_MAX,
-		.about = ROLE_WORDS},
-	    {.name = NULL},
-	};
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
 
-	TRY(api_body(r, BODY, NULL, c, e));
+	TRY(api_body(r, USER_BODY, NULL, c, e));
 	TRY(account_check_name(c->new.name, "/name", e));
 	c->new.role = c->role_word.p ? role_of(c->role_word) : ROLE_READER;
 	if (c->new.role == ROLE_NONE)
@@ -169,17 +169,17 @@ is_own(const struct req *r)
 	       str_eq(str_of(r->who.name), r->params[0]);
 }
 
+const struct member PASSWORD_BODY[] = {
+    PASSWORD,
+    {"oldPassword", MEMBER_STRING, CHANGE(old), 0, INT32_MAX,
+	.about = "for one's own password"},
+    {.name = NULL},
+};
+
 static int
 read_password(struct req *r, struct change *c, struct err *e)
 {
-	static const struct member BODY[] = {
-	    PASSWORD,
-	    {"oldPassword", MEMBER_STRING, CHANGE(old), 0, INT32_MAX,
-		.about = "for one's own password"},
-	    {.name = NULL},
-	};
-
-	TRY(api_body(r, BODY, NULL, c, e));
+	TRY(api_body(r, PASSWORD_BODY, NULL, c, e));
 	c->new.name = r->params[0];
 	c->own = is_own(r);
 	c->write = set;

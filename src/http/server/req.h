@@ -45,6 +45,8 @@ struct http_error; /* reply.h */
 struct route_group {
 	/* Writes an error and returns its status. NULL: as reply.h has it. */
 	int (*error)(struct buf *b, const struct http_error *x);
+	const char
+	    *schema;      /* how OpenAPI calls what that writes; NULL: Error */
 	bool by_browsers; /* which would open a dialogue for a password */
 	bool by_apps;     /* whose passwords count here and nowhere else */
 };
