@@ -36,6 +36,7 @@ static const struct member MANAGED[] = {
     {"webhookId", MEMBER_TEXT, AT(managed.webhook_id), 0, SUB_TEXT_MAX},
     {"ackWaitSeconds", MEMBER_INT, AT(managed.ack_wait_s), 1,
 	CONSUMER_WAIT_MAX_S},
+    {"expiresAt", MEMBER_TIME, AT(managed.expires_us)},
     {.name = NULL},
 };
 #undef AT
@@ -199,6 +200,21 @@ static const struct member TOP[] = {
 };
 #undef OWN
 #undef AT
+
+const struct member *
+sub_member_next(size_t *at)
+{
+	while (TOP[*at].name) {
+		const struct member *m = &TOP[(*at)++];
+		struct str name = str_of(m->name);
+		bool shown = m->kind == MEMBER_OWN && !m->read && !m->write;
+
+		if (!shown && !str_eq(name, STR("secrets")) &&
+		    !str_eq(name, STR("managed")))
+			return m;
+	}
+	return NULL;
+}
 
 /* Names that are known in other forms, or when something is changed. */
 static int
@@ -400,6 +416,7 @@ managed_copy(struct arena *a, const struct sub_managed *m)
 	    .object_path = arena_dup(a, m->object_path),
 	    .webhook_id = arena_dup(a, m->webhook_id),
 	    .ack_wait_s = m->ack_wait_s,
+	    .expires_us = m->expires_us,
 	};
 }
 

@@ -123,6 +123,7 @@ struct sub_managed {
 	struct str by; /* that part's name; empty: nobody but its owner */
 	struct str object_id, object_path, webhook_id;
 	int64_t ack_wait_s; /* > 0: a pull consumer, whose leases are so long */
+	int64_t expires_us; /* and which ends then; 0: never */
 };
 
 struct sub_retry {
@@ -179,6 +180,9 @@ struct sub_rules {
 	void *arg;
 	const struct sub_managed *managed; /* NULL: a user's own */
 };
+
+/* Each member that a user may give; *at is 0 at first. NULL: no more. */
+const struct member *sub_member_next(size_t *at);
 
 /* Its URL has a host: it is called over HTTP, and what is sent is signed. */
 bool sub_called(const struct sub_conf *s);
