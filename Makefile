@@ -174,6 +174,9 @@ install: all install-lib ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 644 outbox/postgres.sql $(DESTDIR)$(PREFIX)/share/hikyaku/outbox/postgres.sql
 	install -D -m 644 outbox/sqlite.sql $(DESTDIR)$(PREFIX)/share/hikyaku/outbox/sqlite.sql
 	install -D -m 644 docs/hikyaku.1 $(DESTDIR)$(PREFIX)/share/man/man1/hikyaku.1
+	for to in bash:bash-completion/completions/hikyaku zsh:zsh/site-functions/_hikyaku fish:fish/vendor_completions.d/hikyaku.fish; do \
+	  install -D -m 644 /dev/null "$(DESTDIR)$(PREFIX)/share/$${to#*:}" && \
+	  $(B)/hikyaku completion "$${to%%:*}" >"$(DESTDIR)$(PREFIX)/share/$${to#*:}" || exit 1; done
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile lib/lib.mk examples/crm/crm.mk | expand -t 14

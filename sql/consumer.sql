@@ -40,3 +40,15 @@ SELECT (SELECT min(seq) FROM delivery WHERE sub = :sub AND rep = 0),
 -- What became of one that the engine no longer has.
 SELECT (SELECT count(*) FROM attempt WHERE seq = :seq AND sub = :sub AND rep = :rep AND verdict = 0),
        (SELECT count(*) FROM dead WHERE sub = :sub AND seq = :seq AND rep = :rep AND state = 0);
+
+-- name: consumers_expiring
+-- args: most int
+-- rows: id int, uid bytes, name text, conf text
+-- Those that were given an end, in the stored form.
+SELECT id, uid, name, conf FROM subscription
+ WHERE managed_by = 'consumer' AND until_seq IS NULL AND conf LIKE '%"expiresAt":"%' ORDER BY id LIMIT :most;
+
+-- name: consumer_conf
+-- args: id int
+-- rows: conf text
+SELECT conf FROM subscription WHERE id = :id AND until_seq IS NULL;

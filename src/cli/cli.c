@@ -7,6 +7,7 @@
 #include "base/near.h"
 #include "base/version.h"
 #include "cli/limits.h"
+#include "cli/term.h"
 #include "store/store.h"
 
 #define HELP_COLUMN 28
@@ -94,7 +95,7 @@ help_all(const struct verbs *verbs, const char *group, FILE *to)
 		    v->summary);
 	}
 	(void)fprintf(to,
-	    "\n`hikyaku VERB --help` explains a verb, `hikyaku --version` says the version.\n"
+	    "\n`hikyaku help VERB` explains a verb, `hikyaku version` says the version.\n"
 	    "Exit status: 0 well, 1 it failed, 2 wrong usage.\n");
 }
 
@@ -102,7 +103,8 @@ static void
 options(const struct opt *o, FILE *to)
 {
 	for (; o && o->name; o++) {
-		int width = fprintf(to, "  --%s %s", o->name, o->value);
+		int width = fprintf(to, "  --%s%s %s",
+		    o->type == OPT_BOOL ? "[no-]" : "", o->name, o->value);
 
 		(void)fprintf(to, "%*s%s",
 		    width < HELP_COLUMN ? HELP_COLUMN - width : 1, "", o->help);
@@ -112,13 +114,25 @@ options(const struct opt *o, FILE *to)
 	}
 }
 
+void
+cli_options(const struct verb *v, const struct opt *ret[ARGS_TABLES])
+{
+	ret[0] = v->own;
+	ret[1] = v->kind;
+	ret[2] = v->reach;
+	ret[3] = OPTS_COMMON;
+}
+
 static void
 help_verb(const struct verb *v, FILE *to)
 {
+	const struct opt *tables[ARGS_TABLES];
+
 	(void)fprintf(to, "Usage: hikyaku %s [OPTION]...%s%s\n\n%s\nOptions:\n",
 	    v->name, v->operands[0] ? " " : "", v->operands, v->text);
-	options(v->own, to);
-	options(OPTS_COMMON, to);
+	cli_options(v, tables);
+	for (size_t i = 0; i < ARGS_TABLES; i++)
+		options(tables[i], to);
 }
 
 /* The frame ----------------------------------------------------------------- */
@@ -183,6 +197,33 @@ unknown(const struct verbs *verbs, const char *first, const char *second,
 	    is_group(verbs, first) ? typed : first);
 }
 
+static bool
+is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int
+cli_help(struct cli *c, size_t n, const char *const *words, struct err *e)
+{
+	char *argv[3] = {NULL};
+	const struct verb *v;
+	int taken = 0;
+
+	for (size_t i = 0; i < n && i < 2; i++)
+		argv[i] = (char *)(uintptr_t)words[i];
+	v = cli_find(c->verbs, (int)n, argv, &taken);
+	if (v && taken == (int)n)
+		help_verb(v, c->out);
+	else if (n == 0 || (n == 1 && is_group(c->verbs, words[0])))
+		help_all(c->verbs, n ? words[0] : "", c->out);
+	else {
+		c->status = EXIT_USAGE;
+		return unknown(c->verbs, words[0], n > 1 ? words[1] : "", e);
+	}
+	return OK;
+}
+
 /* No verb was found: --help, --version, a group of verbs, or a mistake. */
 static int
 without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
@@ -192,7 +233,7 @@ without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
 	const char *second = argc > 1 ? argv[1] : "";
 	struct err e;
 
-	if (strcmp(first, "--help") == 0) {
+	if (is_help(first)) {
 		help_all(verbs, "", out);
 		return EXIT_OK;
 	}
@@ -200,7 +241,7 @@ without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
 		(void)fprintf(out, "hikyaku %s\n", HIKYAKU_VERSION);
 		return EXIT_OK;
 	}
-	if (is_group(verbs, first) && strcmp(second, "--help") == 0) {
+	if (is_group(verbs, first) && is_help(second)) {
 		help_all(verbs, first, out);
 		return EXIT_OK;
 	}
@@ -259,8 +300,11 @@ cli_run_it(struct cli *c, char *const *environment)
 	c->arena = arena_new(CLI_ARENA_MAX);
 	if (rc == OK) {
 		cli_log(c, LOG_WARN, STDERR_FILENO);
-		rc = args_flag(&c->args, "print-config") ? print_config(c)
-							 : c->verb->run(c, &e);
+		rc = term_begin(c, &e);
+		if (rc == OK)
+			rc = args_flag(&c->args, "print-config")
+				 ? print_config(c)
+				 : c->verb->run(c, &e);
 	}
 	if (rc < 0) {
 		(void)fprintf(c->err, "hikyaku: %s\n", e.text);
@@ -277,9 +321,12 @@ cli_run_it(struct cli *c, char *const *environment)
 static int
 with_verb(struct cli *c, int argc, char *const *argv, char *const *environment)
 {
+	const struct opt *tables[ARGS_TABLES];
 	struct err e;
-	int rc = args_read(&c->args, c->verb->own, argc, argv, &e);
+	int rc;
 
+	cli_options(c->verb, tables);
+	rc = args_read(&c->args, tables, argc, argv, &e);
 	if (rc == OK && args_flag(&c->args, "help")) {
 		help_verb(c->verb, c->out);
 		return EXIT_OK;
@@ -295,7 +342,8 @@ int
 cli_run(const struct verbs *verbs, int argc, char *const *argv,
     char *const *environment, FILE *out, FILE *err)
 {
-	struct cli c = {.out = out, .err = err, .reach = {.lock = -1}};
+	struct cli c = {
+	    .verbs = verbs, .out = out, .err = err, .reach = {.lock = -1}};
 	int status, words = 0;
 
 	argc -= argc > 0;

@@ -1,12 +1,17 @@
 /*
- * client.h - how a verb talks to the server that runs on its data folder.
+ * client.h - how a verb talks to a server: the one that runs on its data
+ * folder, or any other by its URL.
  *
- * HTTP over the unix socket <data>/hikyaku.sock. Whoever may open the socket
- * owns the folder and so everything in it: no key, no password.
+ * On the data folder it is HTTP over the unix socket <data>/hikyaku.sock:
+ * whoever may open the socket owns the folder and so everything in it, no key,
+ * no password. By URL it is HTTP with a key, or a name and password. What it
+ * connects to was named by whoever runs the program and nobody else, so no
+ * guard stands between (http/client is for what strangers name). Certificates
+ * are always checked; redirects are answers.
  *
- * LIFE. One per verb, one thread. A client is there only when a server took
- * the connection; ERR_ABSENT says that none runs, and the verb opens the store
- * itself (reach.h).
+ * LIFE. One per verb, one thread. A client of a data folder is there only when
+ * a server took the connection; ERR_ABSENT says that none runs, and the verb
+ * opens the store itself (reach.h).
  */
 #pragma once
 
@@ -18,7 +23,21 @@ struct client;
 
 /* ERR_ABSENT when no server answers there. */
 int client_open(const char *dir, struct client **ret, struct err *e) MUST_CHECK;
+
+/* Texts are kept, not copied. */
+struct client_at {
+	const char *url;             /* before each path */
+	const char *key;             /* NULL: none */
+	const char *name, *password; /* instead of a key; NULL: none */
+	const char *ca;              /* PEM file; NULL: the system's */
+	bool near;     /* on this machine: no proxy of the environment */
+	long answer_s; /* for a whole answer; 0: CLI_ANSWER_S */
+};
+int client_open_at(
+    const struct client_at *at, struct client **ret, struct err *e) MUST_CHECK;
 void client_close(struct client *c); /* NULL is fine */
+/* Whether SIGINT and SIGTERM that are blocked and wait end a call: ERR_AWAY. */
+void client_signals(struct client *c, bool end);
 /* Of the bodies to come; application/json until then. Kept, not copied. */
 void client_type(struct client *c, const char *content_type);
 
@@ -33,6 +52,9 @@ struct client_call {
 	bool (*piece)(void *arg, struct str bytes);
 	void *arg;
 	const char *last_id;
+	/* Instead of Content-Type; values have no controls. */
+	const struct str_pair *headers;
+	size_t n_headers;
 };
 
 /*

@@ -170,7 +170,7 @@ test_errors(void **)
 	assert_int_equal(status, 409);
 	assert_int_equal(
 	    client_check(status, buf_str(&w.out), a, &w.e), ERR_CONFLICT);
-	assert_string_equal(w.e.text, "it is there already");
+	assert_string_equal(w.e.text, "it is there already (/name)");
 	assert_int_equal(client_check(204, STR_EMPTY, a, &w.e), OK);
 	assert_int_equal(client_check(500, STR("<html>"), a, &w.e), ERR_IO);
 	assert_string_equal(w.e.text, "the server answered 500");

@@ -1,144 +1,195 @@
 #include "cli/listing.h"
 
 #include "cli/limits.h"
+#include "cli/show.h"
+#include "cli/term.h"
+#include "http/percent.h"
 #include "http/server/limits.h"
 
+/* Where a walk over a list is. */
+struct walk {
+	struct cli *cli;
+	const struct listing *of;
+	struct arena *arena; /* of the page */
+	struct buf after;    /* the cursor; empty at first */
+	int64_t left;        /* items still wanted */
+	bool ended;
+};
+
 static int
-ask_page(struct cli *c, const char *path, struct str after, struct json **ret,
-    struct err *e)
+ask_page(struct walk *w, struct json **ret, struct err *e)
 {
-	return reach_json(c, c->arena, "GET",
-	    arena_fmt(c->arena, "%s%slimit=%d%s%.*s", path,
-		strchr(path, '?') ? "&" : "?", PAGE_MAX,
-		after.n ? "&after=" : "", STR_ARG(after)),
-	    STR_EMPTY, ret, e);
+	struct buf path CLEANUP(buf_done) = BUF(64 * KIB);
+	const char *from = w->of->path;
+
+	buf_fmt(&path, "%s%climit=%lld", from, strchr(from, '?') ? '&' : '?',
+	    (long long)(w->left < PAGE_MAX ? w->left : PAGE_MAX));
+	if (w->after.n > 0) {
+		buf_addz(&path, "&after=");
+		percent_add(&path, buf_str(&w->after));
+	}
+	if (path.failed)
+		return err_set(e, ERR_LIMIT, "the filter is too long");
+	return reach_json(
+	    w->cli, w->arena, "GET", buf_str(&path), STR_EMPTY, ret, e);
 }
 
 static int
-read_all(
-    struct cli *c, const struct listing *l, struct json **ret, struct err *e)
+read_all(struct walk *w, struct json **ret, struct err *e)
 {
 	struct buf b CLEANUP(buf_done) = BUF(CLI_ANSWER_MAX);
 
-	assert(l->all); /* the server has not been asked for */
+	assert(w->of->all); /* the server has not been asked for */
 	buf_addz(&b, "{\"data\":[");
-	TRY(l->all(c->reach.db, c->arena, &b, e));
+	TRY(w->of->all(w->cli->reach.db, w->arena, &b, e));
 	buf_addz(&b, "],\"next\":null}");
 	if (b.failed)
 		return err_set(e, ERR_LIMIT, "the list is too long");
-	return json_parse(c->arena, arena_dup(c->arena, buf_str(&b)), ret, e);
+	return json_parse(w->arena, arena_dup(w->arena, buf_str(&b)), ret, e);
+}
+
+/* The first item of the next page; NULL: it has none. */
+static int
+next_page(struct walk *w, struct json **ret, struct err *e)
+{
+	struct json *page = NULL, *item;
+	struct str next;
+
+	TRY(w->cli->reach.client ? ask_page(w, &page, e)
+				 : read_all(w, &page, e));
+	item =
+	    json_is(page, JSON_ARRAY) ? page->child : json_first(page, "data");
+	next = json_text(page, "next");
+	/* The log has a place to go on from at its end, too. */
+	w->ended = next.n == 0 || (!item && str_eq(next, buf_str(&w->after)));
+	buf_clear(&w->after);
+	buf_add(&w->after, next);
+	*ret = item;
+	for (; item && w->left > 0; item = item->next)
+		if (--w->left == 0)
+			item->next = NULL;
+	w->ended = w->ended || w->left == 0;
+	return OK;
 }
 
 int
 listing_read(
     struct cli *c, const struct listing *l, struct json **ret, struct err *e)
 {
-	struct str after = STR_EMPTY;
+	struct walk w = {.cli = c,
+	    .of = l,
+	    .arena = c->arena,
+	    .after = BUF(4 * KIB),
+	    .left = INT64_MAX};
 	struct json *first = NULL, **end = &first;
+	int rc = l->all ? reach_open(c, e) : reach_server(c, e);
 
-	TRY(l->all ? reach_open(c, e) : reach_server(c, e));
-	do {
-		struct json *page = NULL;
-
-		TRY(c->reach.client ? ask_page(c, l->path, after, &page, e)
-				    : read_all(c, l, &page, e));
-		*end = json_first(page, "data");
+	while (rc == OK && !w.ended) {
+		rc = next_page(&w, end, e);
 		while (*end)
 			end = &(*end)->next;
-		after = json_text(page, "next");
-	} while (after.n > 0);
-	*ret = first;
-	return OK;
-}
-
-/* Bytes that begin a character. */
-static size_t
-width_of(struct str s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-	return n;
-}
-
-static struct str
-joined(struct arena *a, const struct json *list)
-{
-	struct str text = STR_EMPTY;
-
-	for (const struct json *s = list->child; s; s = s->next)
-		text = arena_fmt(a, "%.*s%s%.*s", STR_ARG(text),
-		    text.n ? "," : "", STR_ARG(s->text));
-	return text;
+	}
+	buf_done(&w.after);
+	if (rc == OK)
+		*ret = first;
+	return rc;
 }
 
 /* Of no item: the column's head. */
 static struct str
 cell_of(struct arena *a, const struct column *c, const struct json *item)
 {
-	const struct json *v = c->cell ? NULL : json_at(item, str_of(c->at));
-	struct str text = STR_EMPTY;
+	struct str at = str_of(c->at), text;
+	const struct json *v = NULL;
 
 	if (!item)
-		text = str_of(c->head);
-	else if (c->cell)
+		return str_of(c->head);
+	if (c->cell) {
 		text = c->cell(item);
-	else if (json_is(v, JSON_STRING))
-		text = v->text;
-	else if (json_is(v, JSON_NUMBER))
-		text = v->raw;
-	else if (json_is_bool(v))
-		text = v->type == JSON_TRUE ? STR("yes") : STR("no");
-	else if (json_is(v, JSON_ARRAY))
-		text = joined(a, v);
-	return text.n ? text : STR("-");
+		return text.n ? term_clean(a, text, false) : STR("-");
+	}
+	while (at.n > 0 && (!v || v->type == JSON_NULL))
+		v = json_at(item, str_cut(&at, '|'));
+	return show_value(a, v);
 }
 
 static void
-print_row(struct cli *c, const struct column *columns, const size_t *width,
-    const struct json *item)
+print_row(struct walk *w, const size_t *width, const struct json *item)
 {
-	for (size_t i = 0; columns[i].head; i++) {
-		struct str cell = cell_of(c->arena, &columns[i], item);
-		bool last = !columns[i + 1].head;
-		int pad = last ? 0 : (int)(width[i] - width_of(cell)) + 2;
+	const struct column *columns = w->of->columns;
+	struct cli *c = w->cli;
 
-		(void)fprintf(c->out, "%.*s%*s", STR_ARG(cell), pad, "");
+	for (size_t i = 0; columns[i].head; i++) {
+		struct str cell = cell_of(w->arena, &columns[i], item);
+		bool last = !columns[i + 1].head;
+		int pad = last ? 0 : (int)(width[i] - term_width(cell)) + 2;
+
+		term_tint(c, item ? term_tint_of(cell) : TINT_HEAD);
+		(void)fprintf(c->out, "%.*s", STR_ARG(cell));
+		term_tint(c, TINT_NONE);
+		(void)fprintf(c->out, "%*s", pad, "");
 	}
 	(void)fputc('\n', c->out);
+}
+
+static void
+print_page(struct walk *w, size_t *width, bool first, const struct json *item)
+{
+	const struct column *columns = w->of->columns;
+
+	for (size_t i = 0; columns[i].head; i++) {
+		assert(i < LISTING_COLUMNS_MAX);
+		if (first)
+			width[i] = term_width(str_of(columns[i].head));
+		for (const struct json *j = item; j; j = j->next) {
+			size_t n =
+			    term_width(cell_of(w->arena, &columns[i], j));
+
+			width[i] = n > width[i] ? n : width[i];
+		}
+	}
+	if (first)
+		print_row(w, width, NULL);
+	for (; item; item = item->next)
+		print_row(w, width, item);
 }
 
 void
 listing_print(
     struct cli *c, const struct column *columns, const struct json *first)
 {
+	struct listing l = {.columns = columns};
+	struct walk w = {.cli = c, .of = &l, .arena = c->arena};
 	size_t width[LISTING_COLUMNS_MAX] = {0};
 
-	for (size_t i = 0; columns[i].head; i++) {
-		assert(i < LISTING_COLUMNS_MAX);
-		width[i] = width_of(str_of(columns[i].head));
-		for (const struct json *j = first; j; j = j->next) {
-			size_t w = width_of(cell_of(c->arena, &columns[i], j));
-
-			width[i] = w > width[i] ? w : width[i];
-		}
-	}
-	print_row(c, columns, width, NULL);
-	for (; first; first = first->next)
-		print_row(c, columns, width, first);
+	print_page(&w, width, true, first);
 }
 
 int
 listing_show(struct cli *c, const struct listing *l, struct err *e)
 {
-	struct json *first = NULL;
+	struct arena *a CLEANUP(arena_freep) = arena_new(CLI_ARENA_MAX);
+	struct buf after CLEANUP(buf_done) = BUF(4 * KIB);
+	struct walk w = {.cli = c,
+	    .of = l,
+	    .arena = a,
+	    .after = after,
+	    .left = args_int(&c->args, "limit", INT64_MAX)};
+	size_t width[LISTING_COLUMNS_MAX] = {0};
+	bool json = args_flag(&c->args, "json"), first = true;
+	int rc = l->all ? reach_open(c, e) : reach_server(c, e);
 
-	TRY(listing_read(c, l, &first, e));
-	if (!args_flag(&c->args, "json"))
-		listing_print(c, l->columns, first);
-	else
-		for (; first; first = first->next)
-			(void)fprintf(c->out, "%.*s\n", STR_ARG(first->raw));
-	return OK;
+	while (rc == OK && !w.ended && !ferror(c->out)) {
+		struct json *item = NULL;
+
+		arena_reset(a);
+		rc = next_page(&w, &item, e);
+		if (rc == OK && !json)
+			print_page(&w, width, first, item);
+		for (; json && item; item = item->next)
+			(void)fprintf(c->out, "%.*s\n", STR_ARG(item->raw));
+		first = false;
+	}
+	after = w.after;
+	return rc;
 }

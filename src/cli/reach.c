@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/limits.h"
+#include "cli/target.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "store/lock.h"
@@ -37,10 +38,14 @@ int
 reach_open(struct cli *c, struct err *e)
 {
 	struct reach *x = &c->reach;
+	struct client_at at = {.url = NULL};
 	int rc;
 
 	if (x->client || x->db)
 		return OK;
+	rc = c->verb->reach ? TRY(target_find(c, &at, e)) : 0;
+	if (rc > 0)
+		return client_open_at(&at, &x->client, e);
 	rc = client_open(c->conf.data, &x->client, e);
 	return rc == ERR_ABSENT ? open_store(c, x, e) : rc;
 }
@@ -51,7 +56,8 @@ reach_server(struct cli *c, struct err *e)
 	TRY(reach_open(c, e));
 	if (!c->reach.client)
 		return err_set(e, ERR_AWAY,
-		    "no server runs on this data folder: start hikyaku serve first");
+		    "no server runs on the data folder %s: start hikyaku serve first, or name one with --server URL",
+		    c->conf.data);
 	return OK;
 }
 

@@ -1,10 +1,11 @@
 /*
  * reach.h - the data a verb works on, however it can be reached.
  *
- * When a server runs on the data folder it is asked over its socket
- * (client.h). When none does, the verb takes the folder's lock, so that none
- * starts meanwhile, and works on the store itself as its one writer. It makes
- * neither folder nor store: a mistyped --data must not look like an empty one.
+ * A server elsewhere is asked by its URL (target.h says when). Else, when a
+ * server runs on the data folder, it is asked over its socket (client.h). When
+ * none does, the verb takes the folder's lock, so that none starts meanwhile,
+ * and works on the store itself as its one writer. It makes neither folder nor
+ * store: a mistyped --data must not look like an empty one.
  *
  * LIFE. It is the verb's (struct cli), reached by the first call that needs it
  * and left by the frame when the verb ends.

@@ -1,10 +1,11 @@
 /*
- * verbs.h - the verbs, one file each (event, key, user and seal: one per group).
+ * verbs.h - the verbs, one file for each group of those that are more than a
+ * request; the others are rows (ask.h).
  *
- * All but serve, listen, verify, outbox and feed talk to the running server over
- * the unix socket in the data folder, and open the store themselves when none
- * runs and its lock is free; some need one that runs. Their names, options and
- * help stand in verbs.tbl.
+ * Those of VERB, ASK and LIST_OF talk to a server: one that --server names, or
+ * the one that runs on the data folder; some open the store themselves when
+ * none runs there and its lock is free. Those of LOCAL ask nobody. Names,
+ * options and help stand in verbs.tbl.
  */
 #pragma once
 
@@ -13,7 +14,15 @@
 extern const struct verbs VERBS;
 
 #define OPTS(...)
-#define VERB(fn, ...) int verb_##fn(struct cli *c, struct err *e);
+#define COLUMNS(...)
+#define ASK(...)
+#define LIST_OF(...)
+#define VERB(fn, ...)  int verb_##fn(struct cli *c, struct err *e);
+#define LOCAL(fn, ...) int verb_##fn(struct cli *c, struct err *e);
 #include "cli/verbs.tbl"
 #undef OPTS
+#undef COLUMNS
+#undef ASK
+#undef LIST_OF
 #undef VERB
+#undef LOCAL

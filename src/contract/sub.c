@@ -36,6 +36,7 @@ static const struct member MANAGED[] = {
     {"webhookId", MEMBER_TEXT, AT(managed.webhook_id), 0, SUB_TEXT_MAX},
     {"ackWaitSeconds", MEMBER_INT, AT(managed.ack_wait_s), 1,
 	CONSUMER_WAIT_MAX_S},
+    {"expiresAt", MEMBER_TIME, AT(managed.expires_us)},
     {.name = NULL},
 };
 #undef AT
@@ -407,6 +408,7 @@ managed_copy(struct arena *a, const struct sub_managed *m)
 	    .object_path = arena_dup(a, m->object_path),
 	    .webhook_id = arena_dup(a, m->webhook_id),
 	    .ack_wait_s = m->ack_wait_s,
+	    .expires_us = m->expires_us,
 	};
 }
 

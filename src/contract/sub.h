@@ -123,6 +123,7 @@ struct sub_managed {
 	struct str by; /* that part's name; empty: nobody but its owner */
 	struct str object_id, object_path, webhook_id;
 	int64_t ack_wait_s; /* > 0: a pull consumer, whose leases are so long */
+	int64_t expires_us; /* and which ends then; 0: never */
 };
 
 struct sub_retry {

@@ -9,6 +9,7 @@
 #include "loop/thread.h"
 #include "ops/alerts.h"
 #include "ops/ended.h"
+#include "ops/expire.h"
 #include "ops/limits.h"
 #include "ops/tidy.h"
 #include "reader/clean.h"
@@ -26,7 +27,18 @@
 #define TASKS_MS      60000
 #define TASKS_SOON_MS 1000 /* there is more, or little is kept */
 
-enum { PIECES, AUDIT, ENDED, TASKS, SESSIONS, ARTICLES, WORDS, LOGS, KINDS };
+enum {
+	PIECES,
+	AUDIT,
+	ENDED,
+	EXPIRED,
+	TASKS,
+	SESSIONS,
+	ARTICLES,
+	WORDS,
+	LOGS,
+	KINDS
+};
 
 struct jobs {
 	struct jobs_opts o;
@@ -206,6 +218,15 @@ drop_ended(struct jobs *j)
 		    "rows of ended subscriptions stay", 0);
 }
 
+static void
+end_expired(struct jobs *j)
+{
+	struct err e = {0};
+
+	if (expire_look(j->o.append, j->db, clock_now_us(), &e) < 0)
+		log_err(LOG_WARN, "consumers whose time is over stay", &e);
+}
+
 static int
 results_step(struct db *db, void *ctx, struct err *e)
 {
@@ -349,6 +370,7 @@ static const struct {
     [PIECES] = {60000, drop_pieces},
     [AUDIT] = {AUDIT_JOB_MS, drop_audit},
     [ENDED] = {ENDED_JOB_MS, drop_ended},
+    [EXPIRED] = {EXPIRE_MS, end_expired},
     [TASKS] = {TASKS_MS, drop_results},
     [SESSIONS] = {60000, drop_sessions},
     [ARTICLES] = {ARTICLES_MS, drop_articles},

@@ -7,6 +7,7 @@
  * detached (a short lock) and dropped (none of the writer's).
  * Both: looks for audit rows, deliveries, results of tasks and, once a day,
  * articles past their time, for what ended subscriptions left behind (ended.h),
+ * for consumers whose time is over (expire.h),
  * and for sessions past their end (account/session.h), and has them removed;
  * ends callbacks of tasks that nobody needs (task/target.h);
  * looks whether there is something to tell (alerts.h), and begins the log's

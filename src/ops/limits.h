@@ -23,6 +23,10 @@
 #define SUB_DROP_STEP 500  /* rows of one, a transaction */
 #define ENDED_JOB_MS  1000 /* between looks for ended ones */
 
+/* Consumers with an end (ops/expire.h). */
+#define EXPIRE_STEP 1000 /* that one look reads: they are few */
+#define EXPIRE_MS   1000 /* between looks */
+
 /* What goes by its age (ops/tidy.h). */
 #define TIDY_MS          1000    /* between looks */
 #define TIDY_REST_MAX_MS 3600000 /* after a pass that found all in order */

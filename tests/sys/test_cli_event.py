@@ -20,7 +20,7 @@ class Tail:
     def __init__(self, t, srv, *args):
         self.lines = []
         self.proc = subprocess.Popen(
-            [hk.BINARY, "event", "tail", "--data", srv.data, *args], cwd=srv.folder,
+            [hk.BINARY, "event", "tail", "--json", "--data", srv.data, *args], cwd=srv.folder,
             env=hk.environment(srv.settings, srv.url), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         t.later(self.end)
@@ -111,7 +111,7 @@ def test_tail_ends_after_a_number(t):
     srv = t.srv
     want = [envelope("tail.n") for _ in range(5)]
     srv.client().publish(want).want(200)
-    r = srv.cli("event", "tail", "--from-start", "--type", "tail.n", "--limit", "5").want(0)
+    r = srv.cli("event", "tail", "--json", "--from-start", "--type", "tail.n", "--limit", "5").want(0)
     same([json.loads(l)["eventId"] for l in r.out.strip().split("\n")],
          [e["eventId"] for e in want], "one line of JSON each")
 
@@ -135,7 +135,7 @@ def test_tail_without_server(t):
     want = [envelope() for _ in range(120)]
     srv.client().publish(want).want(200)
     srv.stop()
-    r = srv.cli("event", "tail", "--from-start").want(0)
+    r = srv.cli("event", "tail", "--json", "--from-start").want(0)
     same([json.loads(l)["eventId"] for l in r.out.strip().split("\n")],
          [e["eventId"] for e in want], "what is there")
     srv.cli("event", "tail").want(1, says="serve")

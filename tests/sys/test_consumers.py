@@ -620,12 +620,12 @@ def test_cli(t):
     want = fill(c, 4, type=name.replace("-", "."), key="Account:1:" + new_id())
     run = lambda *a: t.srv.cli("consumer", *a)
     lines = lambda r: [json.loads(x) for x in r.want(0).out.splitlines()]
-    made = lines(run("put", name, "--types", name.replace("-", "."), "--from", "start", "--ack-wait", "30"))[0]
+    made = lines(run("put", name, "--json", "--types", name.replace("-", "."), "--from", "start", "--ack-wait", "30"))[0]
     same((made["name"], made["ackWaitSeconds"]), (name, 30), "made")
     got = lines(run("next", name, "--wait", "10"))
     same(ids(got), want[:1], "the first")
     run("list").want(0, says=name)
-    same(lines(run("show", name))[0]["inFlight"], 1, "shown")
+    same(lines(run("show", name, "--json"))[0]["inFlight"], 1, "shown")
     run("ack", name, got[0]["cursor"]).want(0)
     got = lines(run("next", name, "--wait", "10"))
     run("nack", name, got[0]["cursor"], "--delay", "0", "--note", "not now").want(0)
@@ -634,9 +634,10 @@ def test_cli(t):
     got = lines(run("next", name, "--wait", "10"))
     same(ids(got), want[2:3], "the next")
     run("nack", name, got[0]["cursor"], "--dead").want(0)
-    same(lines(run("show", name))[0]["dead"], 1, "a dead letter")
-    run("next", "no such").want(1, says="no consumer's name")
+    same(lines(run("show", name, "--json"))[0]["dead"], 1, "a dead letter")
+    run("next", "no such").want(1, says="no such consumer")
     run("show", "none").want(1, says="no such consumer")
+    run("show", name).want(0, says="ackWaitSeconds  30")
     run("ack", name).want(2)
     run("delete", name).want(0)
     run("show", name).want(1)

@@ -87,7 +87,7 @@ def test_plain_wherever_it_is_read(t):
     check(got.body.startswith(sent[:-1]), "its own bytes", got.body, sent)
     until(lambda: len(live.events) == 3, "streamed")
     same([json.loads(e["data"])["payload"]["n"] for e in live.events], [1, 2, 3], "streamed")
-    tail = srv.cli("event", "tail", "--from-start", "--limit", "3").want(0).out
+    tail = srv.cli("event", "tail", "--json", "--from-start", "--limit", "3").want(0).out
     same(tail.count(WORD), 3, "tailed")
     until(lambda: len(sink.bodies) == 3, "delivered")
     check(sent in sink.bodies, "byte for byte", sent, sink.bodies)
@@ -106,7 +106,7 @@ def test_plain_wherever_it_is_read(t):
     ev = secret_event(4)
     srv.cli("event", "publish", stdin=ev).want(0)
     check(not is_at_rest(srv, WORD), "nor when published without a server")
-    tail = srv.cli("event", "tail", "--from-start").want(0).out
+    tail = srv.cli("event", "tail", "--json", "--from-start").want(0).out
     same(tail.count(WORD), 4, "read without a server")
 
 

@@ -76,7 +76,7 @@ read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
 enum { SAME_RETRY, SAME_ORDER, SAME_COUNT = 10 };
 struct put {
 	const struct json *from, *same[SAME_COUNT];
-	int64_t ack_wait_s, flight, attempts;
+	int64_t ack_wait_s, flight, attempts, expires_us;
 };
 
 #define PUT_AT(field) offsetof(struct put, field)
@@ -96,6 +96,9 @@ const struct member CONSUMER_BODY[] = {
     {"ackWaitSeconds", MEMBER_INT, PUT_AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S},
     {"maxInFlight", MEMBER_INT, PUT_AT(flight), 1, CONSUMER_FLIGHT_MAX},
     {"maxAttempts", MEMBER_INT, PUT_AT(attempts), 1, RETRY_DELAYS_MAX},
+    {"expiresAt", MEMBER_TIME, PUT_AT(expires_us),
+	.about =
+	    "it ends then, unless a later PUT says another; absent: never"},
     {"from", MEMBER_JSON, PUT_AT(from), .schema = "ConsumerFrom",
 	.about = "now, start, a time, or the seq of the first event"},
     {.name = NULL},
@@ -174,6 +177,7 @@ consumers_show(const struct sub_seen *s, struct buf *b)
 	put_bool(b, "coalesce", c->coalesce);
 	put_some(b, "deadlineSeconds", c->deadline_s > 0 ? c->deadline_s : 0);
 	put_int(b, "ackWaitSeconds", c->managed.ack_wait_s);
+	put_time(b, "expiresAt", c->managed.expires_us);
 	put_int(b, "maxInFlight", c->concurrency);
 	put_bool(b, "enabled", s->enabled);
 	put_text(b, "heldReason", s->held);
@@ -249,7 +253,10 @@ api_consumers_put(struct req *r, struct db *db, struct err *e)
 	TRY(check_name(r->params[0], e));
 	TRY(sub_op_new(r, db, &op, e));
 	TRY(api_body_maybe(r, CONSUMER_BODY, NULL, &p, e));
+	if (p.expires_us && p.expires_us <= clock_now_us())
+		return json_wrong(e, "/expiresAt", "must be in the future");
 	m.ack_wait_s = p.ack_wait_s;
+	m.expires_us = p.expires_us;
 	op->show = show_put;
 	TRY(read_from(db, p.from, &from_seq, e));
 	TRY(translate(r, &p, &text, e));

@@ -1,8 +1,6 @@
 #include "audit/audit.h"
 
-#include <unistd.h>
-
-#include "cli/listing.h"
+#include "cli/term.h"
 #include "cli/verbs.h"
 #include "store/store.h"
 
@@ -16,16 +14,6 @@ step_here(struct cli *c, struct arena *a, struct audit_walk *w,
 	TRY(audit_walk(c->reach.db, w, e));
 	audit_walk_json(w, &b);
 	return json_parse(a, arena_dup(a, buf_str(&b)), ret, e);
-}
-
-static void
-progress(struct cli *c, const struct json *j, bool last)
-{
-	if (!isatty(fileno(c->err)))
-		return;
-	(void)fprintf(c->err, "\r%lld of %lld%s", json_number(j, "n"),
-	    json_number(j, "head"), last ? "\n" : "");
-	(void)fflush(c->err);
 }
 
 int
@@ -54,7 +42,8 @@ verb_audit_verify(struct cli *c, struct err *e)
 		    json_number(j, "n"), json_number(j, "rows"), STR_ARG(hash));
 		broken = json_get(j, "broken");
 		last = json_true(j, "done") || json_is(broken, JSON_OBJECT);
-		progress(c, j, last);
+		term_progress(c, last, "%lld of %lld", json_number(j, "n"),
+		    json_number(j, "head"));
 	}
 	if (json_is(broken, JSON_OBJECT))
 		return err_set(e, ERR_INVALID,

@@ -1,88 +1,21 @@
-#include "cli/listing.h"
+#include "cli/ask.h"
 #include "cli/verbs.h"
 
 /*
- * Pull consumers, for looking at them and for shell scripts: `next` prints
- * events, one a line, `ack` and `nack` answer for them. The engine hands events
+ * Working for pull consumers, for shell scripts: `next` prints events, one a line, `ack` and `nack` answer for them. The engine hands events
  * out, so a server must run.
  */
 
-/* Asks for /v1/consumers/NAME + rest, after a look at the name. */
+/* Asks for /v1/consumers/NAME + rest. */
 static int
 consumer_ask(struct cli *c, const char *method, const char *rest,
     struct str body, struct str *ret, struct err *e)
 {
-	const char *name = c->args.operands[0];
+	struct str path = arena_fmt(c->arena, "/v1/consumers/{}%s", rest);
 
-	for (const char *p = name; *p; p++)
-		if (!str_is_letter(*p) && !str_is_digit(*p) &&
-		    !str_has(STR("._-"), *p))
-			return err_set(e, ERR_INVALID,
-			    "%.64s is no consumer's name; `hikyaku consumer list` shows them",
-			    name);
-	return reach_ask(c, c->arena, method,
-	    arena_fmt(c->arena, "/v1/consumers/%s%s", name, rest), body, ret,
-	    e);
+	TRY(ask_path(c, path, c->args.operands[0], false, &path, e));
+	return reach_ask(c, c->arena, method, path, body, ret, e);
 }
-
-/* Looking ------------------------------------------------------------------ */
-
-static const struct column COLUMNS[] = {
-    {"NAME", .at = "/name"},
-    {"LAG", .at = "/lag/events"},
-    {"OLDEST (S)", .at = "/lag/oldestSeconds"},
-    {"DEAD", .at = "/dead"},
-    {"ACK WAIT (S)", .at = "/ackWaitSeconds"},
-    {"ORDER", .at = "/order"},
-    {.head = NULL},
-};
-
-int
-verb_consumer_list(struct cli *c, struct err *e)
-{
-	static const struct listing l = {
-	    .path = "/v1/consumers", .columns = COLUMNS};
-
-	return listing_show(c, &l, e);
-}
-
-/* One question whose answer is shown as it is. */
-static int
-show_answer(struct cli *c, const char *method, struct str body, struct err *e)
-{
-	struct str answer = STR_EMPTY;
-
-	TRY(consumer_ask(c, method, "", body, &answer, e));
-	(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
-	return OK;
-}
-
-int
-verb_consumer_show(struct cli *c, struct err *e)
-{
-	return show_answer(c, "GET", STR_EMPTY, e);
-}
-
-/* Making and ending -------------------------------------------------------- */
-
-int
-verb_consumer_put(struct cli *c, struct err *e)
-{
-	struct str body;
-
-	TRY(args_json(&c->args, c->arena, &body, e));
-	return show_answer(c, "PUT", body, e);
-}
-
-int
-verb_consumer_delete(struct cli *c, struct err *e)
-{
-	TRY(consumer_ask(c, "DELETE", "", STR_EMPTY, NULL, e));
-	(void)fprintf(c->out, "%s is gone\n", c->args.operands[0]);
-	return OK;
-}
-
-/* Working ------------------------------------------------------------------ */
 
 /* Some cursors were not taken? `dead` is what a nack may come to. */
 static int

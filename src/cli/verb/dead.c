@@ -1,96 +1,27 @@
 #include <time.h>
 
-#include "cli/listing.h"
+#include "cli/term.h"
 #include "cli/verbs.h"
-#include "contract/verdict.h"
-#include "http/percent.h"
 
 /*
  * Dead letters: what was given up, and deciding on it. The engine decides, so
  * a server must run.
  */
 
-/* Options that say which; the API's filter has the same names. */
-static const char *const FILTER[] = {
-    "subscription", "source", "reason", "type", "tenant", "key", "error"};
+/* Options that say which: members of the API's filter. */
+static bool
+is_filter(const struct opt *o)
+{
+	return o->member && o->query;
+}
 
 static bool
 filtered(const struct cli *c)
 {
-	for (size_t i = 0; i < COUNT_OF(FILTER); i++)
-		if (args_text(&c->args, FILTER[i]))
+	for (size_t i = 0; i < c->args.n_given; i++)
+		if (is_filter(c->args.given[i].opt))
 			return true;
 	return args_flag(&c->args, "all");
-}
-
-static int
-check_filter(const struct cli *c, struct err *e)
-{
-	const char *sub = args_text(&c->args, "subscription");
-	const char *reason = args_text(&c->args, "reason");
-	struct uuid id;
-	enum reason r;
-
-	if (sub && !uuid_parse(str_of(sub), &id))
-		return err_set(
-		    e, ERR_INVALID, "%.64s is no subscription's id", sub);
-	if (reason && !reason_find(str_of(reason), &r))
-		return err_set(e, ERR_INVALID,
-		    "%.64s is no reason; HTTP_STATUS, EXHAUSTED and EXPIRED are some",
-		    reason);
-	return OK;
-}
-
-static struct str
-whose(const struct json *d)
-{
-	struct str sub = json_text(d, "subscriptionId");
-
-	return sub.n ? sub : json_text(d, "source");
-}
-
-static const struct column COLUMNS[] = {
-    {"ID", .at = "/id"},
-    {"SUBSCRIPTION", .cell = whose},
-    {"EVENT TYPE", .at = "/eventType"},
-    {"TENANT", .at = "/tenantId"},
-    {"KEY", .at = "/key"},
-    {"REASON", .at = "/deadLetter/reason"},
-    {"STATUS", .at = "/lastStatusCode"},
-    {"TRIES", .at = "/attemptCount"},
-    {"AT", .at = "/deadLetter/at"},
-    {"ERROR", .at = "/lastError"},
-    {.head = NULL},
-};
-
-static void
-add_query(const struct cli *c, const char *name, struct buf *b)
-{
-	const char *v = args_text(&c->args, name);
-
-	if (!v)
-		return;
-	buf_fmt(b, "%s=", name);
-	percent_add(b, str_of(v));
-	buf_addc(b, '&');
-}
-
-int
-verb_dead_list(struct cli *c, struct err *e)
-{
-	struct listing l = {.columns = COLUMNS};
-	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
-
-	TRY(check_filter(c, e));
-	buf_addz(&b, "/v1/dead-letters?");
-	for (size_t i = 0; i < COUNT_OF(FILTER); i++)
-		add_query(c, FILTER[i], &b);
-	add_query(c, "state", &b);
-	if (b.failed)
-		return err_set(e, ERR_LIMIT, "the filter is too long");
-	b.n--; /* the ? or & behind it */
-	l.path = arena_z(c->arena, buf_str(&b));
-	return listing_show(c, &l, e);
 }
 
 static int
@@ -125,10 +56,13 @@ bulk_body(struct cli *c, struct str after, struct buf *b, struct err *e)
 	if (after.n > 0)
 		put_text(b, "after", after);
 	put_open(b, "filter", '{');
-	for (size_t i = 0; i < COUNT_OF(FILTER); i++)
-		if (args_text(&c->args, FILTER[i]))
-			put_text(b, FILTER[i],
-			    str_of(args_text(&c->args, FILTER[i])));
+	for (size_t i = 0; i < c->args.n_given; i++) {
+		const struct opt *o = c->args.given[i].opt;
+
+		if (is_filter(o) &&
+		    args_text(&c->args, o->name) == c->args.given[i].value)
+			put_text(b, o->member, str_of(c->args.given[i].value));
+	}
 	put_close(b, '}');
 	put_close(b, '}');
 	return b->failed ? err_set(e, ERR_LIMIT, "the note is too long") : OK;
@@ -188,7 +122,7 @@ bulk_run(struct cli *c, struct bulk *k, struct err *e)
 		do {
 			TRY(bulk_call(c, k, &after, e));
 			if (after.n > 0)
-				(void)fprintf(c->err, "%lld %s so far\n",
+				term_progress(c, false, "%lld %s so far",
 				    (long long)k->done + k->round, k->word);
 		} while (after.n > 0);
 		k->done += k->round;
@@ -212,7 +146,6 @@ bulk(struct cli *c, const char *verb, const char *word, struct err *e)
 	struct bulk k = {
 	    .verb = verb, .word = word, .dry = args_flag(&c->args, "dry-run")};
 
-	TRY(check_filter(c, e));
 	TRY(reach_server(c, e));
 	TRY(bulk_run(c, &k, e));
 	(void)fprintf(c->out, "%lld %s%s\n", (long long)k.done,

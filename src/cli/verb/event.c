@@ -1,8 +1,12 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "api/v1/log_page.h"
 #include "cli/client.h"
-#include "cli/listing.h"
+#include "cli/limits.h"
+#include "cli/show.h"
+#include "cli/term.h"
 #include "cli/verbs.h"
 #include "contract/limits.h"
 #include "event/append.h"
@@ -17,13 +21,17 @@
 
 #define INPUT_MAX (64 * MIB)
 #define BATCH_MAX (2 * MIB) /* bytes of one request */
+#define READ_STEP (256 * KIB)
 
 struct publish {
 	struct cli *cli;
 	struct append *append; /* when no server runs, as is the next one */
 	struct mailbox *done;  /* what the commit thread is through with */
 	struct mask *mask;
+	struct buf batch; /* of a server, which gets them together */
+	size_t n;         /* events in it */
 	size_t total, refused;
+	bool json;
 };
 
 static void
@@ -56,7 +64,10 @@ tell_results(struct publish *p, const struct json *doc, struct err *e)
 		struct str code = json_text(wrong, "code");
 
 		p->total++;
-		if (wrong)
+		p->refused += wrong && p->json;
+		if (p->json)
+			(void)fprintf(p->cli->out, "%.*s\n", STR_ARG(v->raw));
+		else if (wrong)
 			tell_error(p, code.n ? code : STR("ERROR"),
 			    json_text(wrong, "message"),
 			    json_text(wrong, "pointer"));
@@ -68,16 +79,22 @@ tell_results(struct publish *p, const struct json *doc, struct err *e)
 }
 
 static int
-send_batch(struct publish *p, struct buf *b, struct err *e)
+send_batch(struct publish *p, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(HTTP_ARENA_MAX);
 	struct json *doc = NULL;
 
-	buf_addc(b, ']');
+	if (p->n == 0)
+		return OK;
+	buf_addc(&p->batch, ']');
 	TRY(reach_json(
-	    p->cli, a, "POST", STR("/v1/events"), buf_str(b), &doc, e));
-	buf_clear(b);
-	return tell_results(p, doc, e);
+	    p->cli, a, "POST", STR("/v1/events"), buf_str(&p->batch), &doc, e));
+	buf_clear(&p->batch);
+	p->n = 0;
+	TRY(tell_results(p, doc, e));
+	term_progress(
+	    p->cli, false, "%zu events, %zu refused", p->total, p->refused);
+	return OK;
 }
 
 /* Without a server: the same checks and the same commit thread, here. */
@@ -145,42 +162,96 @@ write_event(struct publish *p, struct str raw, struct err *e)
 
 /* Takes one event as it was written; sends what has gathered when full. */
 static int
-event_take(struct publish *p, struct buf *batch, size_t *n, struct str raw,
-    struct err *e)
+event_take(struct publish *p, struct str raw, struct err *e)
 {
 	if (p->append)
 		return write_event(p, raw, e);
-	if (*n > 0 && (*n == EVENT_BATCH_MAX || batch->n + raw.n > BATCH_MAX)) {
-		TRY(send_batch(p, batch, e));
-		*n = 0;
-	}
-	buf_addc(batch, *n == 0 ? '[' : ',');
-	buf_add(batch, raw);
-	++*n;
-	return batch->failed ? err_set(e, ERR_LIMIT, "an event is too long")
-			     : OK;
+	if (p->n == EVENT_BATCH_MAX ||
+	    (p->n > 0 && p->batch.n + raw.n > BATCH_MAX))
+		TRY(send_batch(p, e));
+	buf_addc(&p->batch, p->n++ == 0 ? '[' : ',');
+	buf_add(&p->batch, raw);
+	return p->batch.failed ? err_set(e, ERR_LIMIT, "an event is too long")
+			       : OK;
 }
 
-/* One document, an array of them, or one a line. */
+/* Whole lines of what was read so far; what is left moves to the front. */
 static int
-publish_all(struct publish *p, struct str input, struct err *e)
+take_lines(struct publish *p, struct buf *b, bool last, struct err *e)
+{
+	const char *end = b->n > 0 ? memrchr(b->p, '\n', b->n) : NULL;
+	size_t used = last ? b->n : end ? (size_t)(end - b->p) + 1 : 0;
+	struct str whole = {b->p, used}, line;
+
+	if (used == 0)
+		return OK;
+	while (json_line(&whole, &line))
+		TRY(event_take(p, line, e));
+	memmove(b->p, b->p + used, b->n - used);
+	b->n -= used;
+	return OK;
+}
+
+/* One document, an array of them, or lines of which the first is wrong. */
+static int
+take_document(struct publish *p, struct str input, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(8 * INPUT_MAX);
-	struct buf batch CLEANUP(buf_done) = BUF(INPUT_MAX + 2 * MIB);
 	struct json *doc = NULL;
 	struct str line;
-	size_t n = 0;
 
 	if (json_parse(a, input, &doc, &(struct err){0}) < 0) {
 		while (json_line(&input, &line))
-			TRY(event_take(p, &batch, &n, line, e));
-	} else if (!json_is(doc, JSON_ARRAY)) {
-		TRY(event_take(p, &batch, &n, doc->raw, e));
-	} else {
-		for (const struct json *v = doc->child; v; v = v->next)
-			TRY(event_take(p, &batch, &n, v->raw, e));
+			TRY(event_take(p, line, e));
+		return OK;
 	}
-	return n > 0 ? send_batch(p, &batch, e) : OK;
+	if (!json_is(doc, JSON_ARRAY))
+		return event_take(p, doc->raw, e);
+	for (const struct json *v = doc->child; v; v = v->next)
+		TRY(event_take(p, v->raw, e));
+	return OK;
+}
+
+/* Whether the first line is a document by itself, with others to follow: then
+ * each line is one, and the input may be of any length. */
+static bool
+has_lines(struct str input)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(HTTP_ARENA_MAX);
+	struct json *doc = NULL;
+	struct str line;
+
+	return json_line(&input, &line) && line.p[0] != '[' &&
+	       json_parse(a, line, &doc, &(struct err){0}) == OK;
+}
+
+static int
+publish_all(struct publish *p, int fd, struct err *e)
+{
+	struct buf b CLEANUP(buf_done) = BUF(INPUT_MAX);
+	bool lines = false;
+	ssize_t got = 1;
+
+	while (got > 0) {
+		char *room = buf_room(&b, READ_STEP);
+
+		if (!room)
+			return err_set(e, ERR_LIMIT,
+			    "a document is over %zu MiB; one event a line may go on for ever",
+			    INPUT_MAX / MIB);
+		got = read(fd, room, READ_STEP);
+		if (got < 0)
+			return err_set(
+			    e, ERR_IO, "reading failed: %s", strerror(errno));
+		b.n += (size_t)got;
+		if (!lines && got > 0 && memchr(room, '\n', (size_t)got))
+			lines = has_lines(buf_str(&b));
+		if (lines)
+			TRY(take_lines(p, &b, got == 0, e));
+	}
+	if (!lines && str_trim(buf_str(&b)).n > 0)
+		TRY(take_document(p, buf_str(&b), e));
+	return send_batch(p, e);
 }
 
 /* The commit thread, for when no server runs. */
@@ -204,14 +275,22 @@ start_offline(struct publish *p, struct err *e)
 static int
 publish(struct publish *p, struct err *e)
 {
-	struct buf input CLEANUP(buf_done) = BUF(INPUT_MAX);
 	struct cli *c = p->cli;
+	const char *path = c->args.operands[0];
+	int fd = STDIN_FILENO, rc;
 
 	TRY(reach_open(c, e));
 	if (!c->reach.client)
 		TRY(start_offline(p, e));
-	TRY(cli_input(c->args.operands[0], &input, e));
-	TRY(publish_all(p, buf_str(&input), e));
+	if (path && strcmp(path, "-") != 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+	rc = publish_all(p, fd, e);
+	if (fd != STDIN_FILENO)
+		(void)close(fd);
+	TRY(rc);
+	term_progress(c, true, "%zu events, %zu refused", p->total, p->refused);
 	if (p->total == 0)
 		return err_set(
 		    e, ERR_INVALID, "there is no event in the input");
@@ -224,11 +303,14 @@ publish(struct publish *p, struct err *e)
 int
 verb_event_publish(struct cli *c, struct err *e)
 {
-	struct publish p = {.cli = c};
+	struct publish p = {.cli = c,
+	    .batch = BUF(INPUT_MAX + 2 * MIB),
+	    .json = args_flag(&c->args, "json")};
 	int rc = publish(&p, e);
 
 	append_stop(p.append);
 	mailbox_free(p.done);
+	buf_done(&p.batch);
 	return rc;
 }
 
@@ -243,16 +325,57 @@ struct follow {
 	char last_id[CURSOR_LEN + 1];
 };
 
+/* For people: when, what, whose, which, and as much of the payload as fits. */
+static void
+show_event_line(struct follow *f, struct str event)
+{
+	static const char *const PARTS[] = {
+	    "/eventType", "/tenantId", "/sequence/partitionKey", "/eventId"};
+	static const enum tint TINTS[] = {
+	    TINT_HEAD, TINT_DIM, TINT_NONE, TINT_DIM};
+	struct cli *c = f->cli;
+	struct arena *a CLEANUP(arena_freep) = arena_new(CLI_ARENA_MAX);
+	struct json *j = NULL;
+	struct str when, payload;
+	size_t width = term_columns(), used = 0;
+
+	if (json_parse(a, event, &j, &(struct err){0}) < 0)
+		return;
+	when = json_text(j, "receivedAt");
+	used = when.n;
+	(void)fprintf(c->out, "%.*s", STR_ARG(when));
+	for (size_t i = 0; i < COUNT_OF(PARTS); i++) {
+		struct str v = show_value(a, json_at(j, str_of(PARTS[i])));
+
+		used += term_width(v) + 2;
+		term_tint(c, TINTS[i]);
+		(void)fprintf(c->out, "  %.*s", STR_ARG(v));
+		term_tint(c, TINT_NONE);
+	}
+	if (!isatty(fileno(c->out)))
+		width = 200 + used;
+	payload =
+	    json_get(j, "payload") ? json_get(j, "payload")->raw : STR_EMPTY;
+	(void)fprintf(c->out, "  %.*s\n",
+	    STR_ARG(term_fit(a, term_clean(a, payload, false),
+		width > used + 22 ? width - used - 2 : 20)));
+}
+
 /* One event is one line, whatever blanks it was published with. */
 static bool
 show_line(struct follow *f, struct str event)
 {
-	for (size_t i = 0; i < event.n; i++) {
+	bool json = args_flag(&f->cli->args, "json");
+
+	if (!json)
+		show_event_line(f, event);
+	for (size_t i = 0; json && i < event.n; i++) {
 		char ch = event.p[i];
 
 		(void)fputc(ch == '\n' || ch == '\r' ? ' ' : ch, f->cli->out);
 	}
-	(void)fputc('\n', f->cli->out);
+	if (json)
+		(void)fputc('\n', f->cli->out);
 	(void)fflush(f->cli->out);
 	if (f->left > 0)
 		f->left--;
@@ -300,17 +423,6 @@ take_piece(void *arg, struct str bytes)
 	return true;
 }
 
-static void
-add_query(struct buf *b, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	buf_addc(b, str_has(buf_str(b), '?') ? '&' : '?');
-	buf_addz(b, name);
-	buf_addc(b, '=');
-	percent_add(b, str_of(value));
-}
-
 /* Where to begin: a cursor, or NULL for the end of the log. */
 static const char *
 begin_at(struct cli *c, char start[CURSOR_LEN + 1])
@@ -325,22 +437,27 @@ begin_at(struct cli *c, char start[CURSOR_LEN + 1])
 static int
 follow_server(struct follow *f, struct err *e)
 {
-	static const char *const FILTERS[] = {"type", "key", "tenant"};
 	struct cli *c = f->cli;
 	struct buf path CLEANUP(buf_done) = BUF(16 * KIB);
 	struct buf answer CLEANUP(buf_done) = BUF(MIB);
 	struct client_call k = {.method = "GET", .piece = take_piece, .arg = f};
 	char start[CURSOR_LEN + 1];
+	const char *from = begin_at(c, start);
 	int rc, status = 0;
 
 	buf_addz(&path, "/v1/events/stream");
-	add_query(&path, "after", begin_at(c, start));
-	for (size_t i = 0; i < COUNT_OF(FILTERS); i++)
-		add_query(&path, FILTERS[i], args_text(&c->args, FILTERS[i]));
+	if (from) {
+		buf_addz(&path, "?after=");
+		percent_add(&path, str_of(from));
+	}
+	args_query(&c->args, true, &path);
 	buf_addc(&path, '\0');
 	if (path.failed)
 		return err_set(e, ERR_LIMIT, "the filters are too long");
 	k.path = path.p;
+	/* What is wrong at the start stays wrong; later it is waited for. */
+	TRY(reach_ask(
+	    c, c->arena, "GET", STR("/v1/whoami"), STR_EMPTY, NULL, e));
 	for (;;) {
 		buf_clear(&f->line);
 		buf_clear(&f->data);
@@ -373,8 +490,9 @@ show_store(struct follow *f, struct err *e)
 	struct cli *c = f->cli;
 	struct log_words words = {
 	    .type = str_of(args_text(&c->args, "type")),
-	    .key = str_of(args_text(&c->args, "key")),
+	    .key = str_of(args_text(&c->args, "partition-key")),
 	    .tenant = str_of(args_text(&c->args, "tenant")),
+	    .correlation = str_of(args_text(&c->args, "correlation")),
 	};
 	struct log_filter filter = {.limit = PAGE_DEFAULT};
 	struct log_page page = {.at_end = false};

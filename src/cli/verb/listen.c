@@ -3,6 +3,8 @@
 #include "cli/limits.h"
 #include "cli/receiver.h"
 #include "cli/scheme.h"
+#include "cli/term.h"
+#include "cli/verb/forward.h"
 #include "cli/verbs.h"
 #include "contract/limits.h"
 #include "contract/receive.h"
@@ -87,33 +89,10 @@ repeated(struct listener *l, struct str id)
 	return false;
 }
 
-/* Text is shown as it came, with what a terminal would obey spelled out. */
 static void
-show_body(FILE *out, struct str body)
+show_text(FILE *out, struct str text, struct arena *a)
 {
-	size_t good = str_utf8_bad(body);
-
-	for (size_t i = 0; i < body.n; i++) {
-		unsigned char c = (unsigned char)body.p[i];
-		bool plain = c >= 0x20 ? c != 0x7f : c == '\n' || c == '\t';
-
-		/* U+0080 to U+009F are controls too. */
-		if (i + 1 < good && c == 0xc2 &&
-		    (unsigned char)body.p[i + 1] < 0xa0) {
-			(void)fprintf(out, "\\x%02x\\x%02x", c,
-			    (unsigned char)body.p[++i]);
-			continue;
-		}
-		if (i == good && c >= 0x80)
-			plain = false;
-		if (plain)
-			(void)fputc(c, out);
-		else
-			(void)fprintf(out, "\\x%02x", c);
-		if (i == good)
-			good = i + 1 + str_utf8_bad(str_from(body, i + 1));
-	}
-	(void)fputc('\n', out);
+	(void)fprintf(out, "%.*s\n", STR_ARG(term_clean(a, text, true)));
 }
 
 static void
@@ -126,12 +105,12 @@ listen_show(struct listener *l, const char *method, const char *url,
 
 	time_format(clock_now_us(), now);
 	(void)fprintf(out, "%s %s ", now, method);
-	show_body(out, str_of(url));
+	show_text(out, str_of(url), a);
 	for (size_t i = 0; i < r->n; i++) {
 		(void)fprintf(out, "  %.*s: ", STR_ARG(r->headers[i].name));
-		show_body(out, r->headers[i].value);
+		show_text(out, r->headers[i].value, a);
 	}
-	show_body(out, r->body);
+	show_text(out, r->body, a);
 	(void)fprintf(out, "  -> %u, %s%s\n\n", status, judge(l, a, r),
 	    repeated(l, id) ? ", came before" : "");
 	(void)fflush(out);
@@ -178,12 +157,14 @@ verb_listen(struct cli *c, struct err *e)
 {
 	struct listener l = {.cli = c,
 	    .status = args_int(&c->args, "status", 200),
-	    .fails = args_int(&c->args, "fail", 0),
-	    .seen = map_new(IDS_MAX),
-	    .ids = arena_new(CLI_ARENA_MAX)};
+	    .fails = args_int(&c->args, "fail", 0)};
 	sigset_t stop;
 	int rc, got;
 
+	if (args_text(&c->args, "forward"))
+		return forward(c, e);
+	l.seen = map_new(IDS_MAX);
+	l.ids = arena_new(CLI_ARENA_MAX);
 	cli_signals(&stop);
 	rc = scheme_open(c, &l.scheme, e);
 	if (rc == OK)

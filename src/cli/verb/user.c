@@ -1,56 +1,13 @@
-#include <errno.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "account/accounts.h"
 #include "cli/listing.h"
+#include "cli/prompt.h"
 #include "cli/verbs.h"
 #include "http/server/limits.h"
 #include "seal/digest.h"
 #include "seal/limits.h"
 #include "store/store.h"
-
-/* One line of the standard input, without its end. */
-static int
-read_line(struct cli *c, struct str *ret, struct err *e)
-{
-	char line[PASSWORD_MAX + 2];
-	size_t n = 0;
-	ssize_t got = 0;
-
-	/* Byte by byte: what follows the line is not ours. */
-	while (n < sizeof(line) && (got = read(0, line + n, 1)) == 1 &&
-	       line[n] != '\n')
-		n++;
-	if (got < 0)
-		return err_set(e, ERR_IO, "the password can't be read: %s",
-		    strerror(errno));
-	if (n > 0 && line[n - 1] == '\r')
-		n--;
-	*ret = arena_dup(c->arena, (struct str){line, n});
-	explicit_bzero(line, sizeof(line));
-	return OK;
-}
-
-static int
-ask_once(struct cli *c, const char *what, struct str *ret, struct err *e)
-{
-	struct termios was, quiet;
-	int rc;
-
-	if (tcgetattr(0, &was) < 0)
-		return err_set(e, ERR_IO, "the terminal can't be asked: %s",
-		    strerror(errno));
-	quiet = was;
-	quiet.c_lflag &= ~(tcflag_t)ECHO;
-	(void)fprintf(c->err, "%s: ", what);
-	(void)fflush(c->err);
-	(void)tcsetattr(0, TCSAFLUSH, &quiet);
-	rc = read_line(c, ret, e);
-	(void)tcsetattr(0, TCSAFLUSH, &was);
-	(void)fputc('\n', c->err);
-	return rc;
-}
 
 /* Made up, asked for at the terminal, or the first line of the input. */
 static int
@@ -66,13 +23,13 @@ get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 		return OK;
 	}
 	if (!isatty(0)) {
-		TRY(read_line(c, ret, e));
+		TRY(prompt_line(c, ret, e));
 		if (ret->n == 0)
 			return err_set(e, ERR_INVALID,
 			    "no password on the standard input; --generate makes one");
 	} else {
-		TRY(ask_once(c, "Password", ret, e));
-		TRY(ask_once(c, "Again", &again, e));
+		TRY(prompt_secret(c, "Password", ret, e));
+		TRY(prompt_secret(c, "Again", &again, e));
 		if (!str_eq(*ret, again))
 			return err_set(
 			    e, ERR_INVALID, "the two passwords differ");
