@@ -99,6 +99,7 @@ is_free(const struct route *r)
 	} FREE[] = {
 	    {GET, "/api/feeds/{id}/favicon"},
 	    {PUT, "/api/items/state"},
+	    {GET, "/api/stream"},
 	    {GET, "/miniflux/v1/feeds/{id}/icon"},
 	    {GET, "/miniflux/v1/icons/{id}"},
 	    {PUT, "/miniflux/v1/entries"},
@@ -141,7 +142,7 @@ test_limits(void **)
 	assert_int_equal(events, 1);
 	/* /api/feeds, and what else adds some: two lists, two apps */
 	assert_int_equal(feeds, 5);
-	assert_int_equal(n_free, 8);
+	assert_int_equal(n_free, 9);
 }
 
 int
