@@ -215,11 +215,11 @@ UPDATE dead SET state = :state, decided_at = :at, decided_by = :who, note = :not
 
 -- name: event_of
 -- args: sub int, seq int, rep int
--- rows: tenant bytes?, event_id bytes?, type text?
--- What a delivery is of, also when the log has lost it.
-SELECT coalesce(d.tenant, l.tenant), coalesce(d.event_id, l.event_id), coalesce(d.type, l.type)
+-- rows: tenant bytes?, event_id bytes?, type text?, pkey text?, uid bytes?, url text?
+-- What a delivery is of, also when the log has lost it, and to whom.
+SELECT coalesce(d.tenant, l.tenant), coalesce(d.event_id, l.event_id), coalesce(d.type, l.type), l.pkey, s.uid, s.url
   FROM (SELECT 1) x LEFT JOIN dead d ON d.sub = :sub AND d.seq = :seq AND d.rep = :rep
-       LEFT JOIN log l ON l.seq = :seq;
+       LEFT JOIN log l ON l.seq = :seq LEFT JOIN subscription s ON s.id = :sub;
 
 -- name: dead_revive
 -- args: sub int, reason int, times int, until int, at int, seq int, rep int, most int

@@ -1,7 +1,6 @@
 -- A feed that is asked for with a person's user name and password is that
--- person's own: address is what is asked for, and feed_url is this with a # and
--- the person's id behind it, so that nobody shares it. Null: feed_url is the
--- address.
+-- person's own: address is what is asked for, and feed_url is the person's id, a
+-- blank and this, so that nobody shares it. Null: feed_url is the address.
 ALTER TABLE feed ADD COLUMN address TEXT;
 -- "name:password", sealed (seal/keyring.h). Only in a subscription to such a
 -- feed, so that it goes with the subscription and with the person.

@@ -182,9 +182,9 @@ stale(struct world *w)
 static void
 test_rotate(void **state)
 {
-	/* Two pages of keys, then one each: sources, session secret,
-	 * sessions, hubs, subscriptions; the end. */
-	enum { N = RESEAL_STEP + 50, ROUNDS = 8 };
+	/* Two pages of keys, then one each: hubs, logins of feeds, sources,
+	 * session secret, sessions, subscriptions; the end. */
+	enum { N = RESEAL_STEP + 50, ROUNDS = 9 };
 	struct world *w = *state;
 	struct buf b = BUF(4 * KIB);
 	struct reseal_state none = {0};

@@ -13,13 +13,14 @@
  *   states       items: {id, feed_id, is_read, is_starred}, as they are now
  *   counts       many states changed at once, of feed_id or of all feeds
  *   feed         feed_id, change: added, removed, changed, or fetch when it
- *                works again or no longer
+ *                works again or no longer; without feed_id: several
  *   categories   they were made, renamed or removed
  *
  * A row is a person's, or of all who have its feed: a fetch is one row, however
  * many read the feed.
  *
- * LIFE. What writes runs on the commit thread inside a transaction; whoever
+ * LIFE. What writes runs on the commit thread inside a transaction, behind what
+ * locks feeds (other nodes wait for the number, and may hold one); whoever
  * posted it calls tail_changed() (event/tail.h) behind the commit.
  *
  * INVARIANTS

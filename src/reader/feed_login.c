@@ -105,9 +105,10 @@ feed_login_split(
 	*url = arena_dup(a, buf_str(&b));
 	x.password = (struct str){rest.p, n - 1};
 	user = str_cut(&x.password, ':');
-	TRY(percent_decode(a, user, false, "the user name", &x.name, e));
-	TRY(percent_decode(
-	    a, x.password, false, "the password", &x.password, e));
+	if (percent_decode(a, user, false, "", &x.name, e) < 0 ||
+	    percent_decode(a, x.password, false, "", &x.password, e) < 0)
+		return err_at(e, ERR_INVALID, "/url",
+		    "url has a %% in its user name or password that is no escape");
 	return feed_login_make(a, (struct str){.p = NULL}, &x, login, e);
 }
 
@@ -127,9 +128,10 @@ feed_login_key(struct arena *a, struct str url, struct uuid user)
 {
 	struct buf b CLEANUP(buf_done) = BUF(url.n + 1 + UUID_LEN);
 
-	buf_add(&b, url);
-	buf_addc(&b, '#'); /* no address that is asked for has one */
 	uuid_add(&b, user);
+	buf_addc(
+	    &b, ' '); /* no address begins so: nobody can make such a row */
+	buf_add(&b, url);
 	return arena_dup(a, buf_str(&b));
 }
 

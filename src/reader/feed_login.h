@@ -20,12 +20,11 @@
  */
 #pragma once
 
-#include "base/base.h"
+#include "reader/limits.h"
 
 struct db;
 struct keyring;
 
-#define FEED_LOGIN_MAX  255 /* bytes of the name, and of the password */
 #define FEED_LOGIN_MASK "********"
 
 /* What a person says of it; .p NULL: nothing, as with FEED_LOGIN_MASK. An empty

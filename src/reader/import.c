@@ -3,6 +3,7 @@
 #include "feed/opml.h"
 #include "http/client/guard.h"
 #include "reader/category.h"
+#include "reader/changes.h"
 #include "reader/feeds.h"
 #include "reader/limits.h"
 #include "reader/secret_url.h"
@@ -54,6 +55,7 @@ settle(struct importing *im, struct uuid sub, struct str title,
 	    .title = title,
 	    .set_category = category != NULL,
 	    .has_category = category != NULL,
+	    .quiet = true,
 	};
 
 	if (!p.set_title && !p.set_category)
@@ -170,7 +172,7 @@ import_opml(const struct sync *who, const struct import_rules *rules,
 		r.refused += line->outcome == IMPORT_REFUSED;
 	}
 	*ret = r;
-	return OK;
+	return r.added ? changes_feed(who->db, who->user, 0, "added", e) : OK;
 }
 
 /* An error's text may quote what was sent, and be cut in mid-character. */
@@ -215,7 +217,8 @@ import_one(const struct sync *who, const struct import_rules *rules,
 	struct uuid sub;
 
 	TRY(subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e));
-	return settle(&im, sub, title, NULL, e);
+	TRY(settle(&im, sub, title, NULL, e));
+	return changes_feed(who->db, who->user, *ret_feed, "added", e);
 }
 
 int

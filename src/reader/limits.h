@@ -59,6 +59,7 @@
 #define ITEM_AUTHOR_MAX        500
 #define ITEM_EXCERPT_MAX       300 /* ours: some lines of a list */
 #define FEED_TITLE_MAX         500
+#define FEED_LOGIN_MAX         255 /* bytes of a user name, and of a password */
 /* A person's: seed 002, 2.8 and 8.5. Feeds: the most that reader.feeds.max can
  * be. Minutes, in steps of the least. */
 #define READER_FEEDS_MAX       1000

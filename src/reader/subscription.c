@@ -42,7 +42,7 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
 	TRY(sql_feed_subscribers(db, e, .feed = feed));
 	if (ret_uid)
 		*ret_uid = uid;
-	return changes_feed(db, user, feed, "added", e);
+	return OK;
 }
 
 /* What the person did with a feed goes, and its readers are counted. */
@@ -80,8 +80,8 @@ subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
 	    db, e, .user = user, .feed = from, .to_feed = to));
 	TRY(sql_fsub_states_by_link(
 	    db, e, .user = user, .feed = from, .to_feed = to));
-	TRY(leave_feed(db, user, from, e));
 	TRY(sql_feed_subscribers(db, e, .feed = to));
+	TRY(leave_feed(db, user, from, e));
 	return changes_feed(db, user, to, "added", e);
 }
 
@@ -162,6 +162,8 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
 		.set_category = p->set_category,
 		.category = named ? &category : NULL, .now = now_us)) == 0)
 		return no_subscription(e);
+	if (p->quiet)
+		return OK;
 	TRY(subscription_find(db, user, uid, &feed, e));
 	return changes_feed(db, user, feed, "changed", e);
 }

@@ -22,7 +22,8 @@ struct db;
 
 /*
  * most: what the person may have then. ERR_CONFLICT with the word
- * ALREADY_SUBSCRIBED or SUBSCRIPTION_LIMIT. ret_uid may be NULL.
+ * ALREADY_SUBSCRIBED or SUBSCRIPTION_LIMIT. ret_uid may be NULL. The change is
+ * the caller's to note, last (changes.h): there may be many at once.
  */
 int subscription_add(struct db *db, int64_t user, int64_t feed, int64_t most,
     int64_t now_us, struct uuid *ret_uid, struct err *e) MUST_CHECK;
@@ -46,6 +47,7 @@ struct subscription_patch {
 	struct str title;     /* .p NULL: the feed's own */
 	bool has_category;    /* false: none */
 	struct uuid category; /* one of the person's: ERR_INVALID */
+	bool quiet;           /* the change is the caller's to note */
 };
 int subscription_patch(struct db *db, int64_t user, struct uuid uid,
     const struct subscription_patch *p, int64_t now_us,

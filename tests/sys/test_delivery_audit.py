@@ -103,3 +103,39 @@ def test_correlation(t):
               .want(200).json["data"]], [evs[2]["eventId"]], "and by key and tenant")
         c.get("/v1/events", correlationId="x").want(422, pointer="correlationId")
         srv.stop()
+
+
+SEVEN = 'if .payload.n == 7 then error("seven") else true end'
+
+
+def test_before_any_attempt(t):
+    """What its filter or template ends, or its order, is told like a delivery that failed."""
+    c, r = t.srv.client(), Receiver(t)
+    for path, more, tried in (
+            ("/filter", {"filter": SEVEN}, 0),
+            ("/ordered", {"filter": SEVEN, "order": "key"}, 0),
+            ("/blocked", {"filter": SEVEN, "order": "key", "onDead": "block"}, 0),
+            ("/template", {"template": SEVEN}, 0),
+            ("/gathered", {"filter": SEVEN, "batch": {"mode": "batched", "windowSeconds": 1}}, 0)):
+        kind = "early." + path[1:]
+        s = subscribe(c, r.url(path), types=[kind], **more)
+        ev = envelope(kind, key="doc-7", payload={"n": 7})
+        c.publish([envelope(kind, key="doc-7", payload={"n": 1}), ev]).want(200)
+        until(lambda: kinds(c, s) == ["FAILURE"], path, 20)
+        row, = rows(c, s)
+        same((row["target"]["objectId"], row["webhook"]["url"], row["webhook"]["eventType"]),
+             ("doc-7", r.url(path), kind), "whose")
+        same((row["result"]["success"], row["result"]["attemptCount"]), (False, tried), "the result")
+        check("seven" in row["result"]["error"], "why", row)
+        e = row["details"]["triggerEvent"]
+        same((e["eventId"], e["tenantId"]), (ev["eventId"], TENANT), "the event behind it")
+        dead, = c.get("/v1/dead-letters", subscription=s["id"]).want(200).json["data"]
+        same(row["webhook"]["deliveryId"], dead["id"], "the dead letter's id")
+    srv = t.server(WEBHOOK_AUDIT_DELIVERIES="off")
+    c = srv.client()
+    for path, more in (("/f", {}), ("/o", {"order": "key", "onDead": "block"}), ("/b", {"batch": {"mode": "batched",
+                                                                                                  "windowSeconds": 1}})):
+        s = subscribe(c, r.url(path), filter=SEVEN, **more)
+    c.publish([envelope(payload={"n": 1}, key="k"), envelope(payload={"n": 7}, key="k")]).want(200)
+    until(lambda: len(c.get("/v1/dead-letters").want(200).json["data"]) == 3, "dead letters", 20)
+    same([x["category"] for x in c.get("/v1/audit").want(200).json["data"] if "DELIVERY" in x["category"]], [], "off")

@@ -234,3 +234,14 @@ def test_another_node(t):
         took.append(time.monotonic() - at)
     print("told after", ", ".join(f"{x * 1000:.0f} ms" for x in took))
     check(sorted(took)[2] < 1.5 * SLOW, "soon", took)
+
+
+def test_opml_is_one_message(t):
+    srv = t.server()
+    ann, w = person(srv, "ann"), Watch(t, srv, "ann")
+    ann("POST", "/api/opml", ('<opml version="2.0"><body><outline text="C">' + "".join(
+        f'<outline type="rss" text="T{i}" xmlUrl="http://127.0.0.1:1/{i}"/>' for i in range(50)
+    ) + "</outline></body></opml>").encode(), {"Content-Type": "text/xml"}).want(200)
+    w.wait("feed", change="added")
+    same([x for x in w.since(1) if x[1].get("change") != "fetch"],
+         [("categories", {}), ("feed", {"change": "added"})], "not one for each")

@@ -161,6 +161,10 @@ def test_past_its_age_it_goes_with_notice(t):
     d, = until(lambda: [d for d in ranges(c, s) if d["seqTo"] - d["seqFrom"] + 1 >= MANY], "its dead letter")
     same((d["reason"], d["state"]), ("EXPIRED", "open"), "dead letter")
     until(lambda: any(l.get("msg") == "events went before they were delivered" for l in srv.log()), "a line")
+    told = [x for x in c.get("/v1/audit", category="WEBHOOK_DELIVERY_FAILURE", limit=1000).want(200).json["data"]
+            if x["webhook"]["webhookId"] == s["id"]]
+    check(told and told[-1]["details"]["seqFrom"] == d["seqFrom"] and told[0]["details"]["seqTo"] <= d["seqTo"]
+          and told[0]["webhook"]["url"] == r.url("/j") and not told[0]["result"]["success"], "the audit", told, d)
     young = fill(c, 5)
     switch(c, s, True)
     r.wait_for(5, "/j", when=lambda q: q.json["eventId"] in young)

@@ -417,17 +417,17 @@ apply_edit(struct req *r, struct db *db, struct err *e)
 	TRY(edit_category(r, db, &to, e));
 	p.has_category = to.id != 0;
 	p.category = to.uid;
-	if (p.set_title || p.set_category)
-		TRY(subscription_patch(db, who->user, f.sub, &p, now_us, e));
-	TRY(sync_set_options(who, feed, &d->options, now_us, e));
-	if (d->options.paused == 0 && f.stopped)
-		TRY(subscription_resume(db, who->user, f.sub, now_us, e));
 	if (d->set_login && f.own && !d->feed.reg.login.p) {
 		TRY(feed_login_change(&(struct feed_login_of){db, api->keyring,
 					  who->user, feed, now_us},
 		    &d->login, e));
 		app_due(r);
 	}
+	if (p.set_title || p.set_category)
+		TRY(subscription_patch(db, who->user, f.sub, &p, now_us, e));
+	TRY(sync_set_options(who, feed, &d->options, now_us, e));
+	if (d->options.paused == 0 && f.stopped)
+		TRY(subscription_resume(db, who->user, f.sub, now_us, e));
 	return OK;
 }
 

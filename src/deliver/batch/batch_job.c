@@ -36,11 +36,13 @@ drops(struct db *db, void *ctx, struct err *e)
 {
 	struct batch_job *j = ctx;
 
-	if (j->known || j->dropped == 0)
+	if (j->known)
 		return OK;
-	TRY((int)sql_stat_drop(
-	    db, e, .sub = j->sub, .minute = j->minute, .dropped = j->dropped));
-	return audit_put_many(db, j->audits, j->n_audits, e);
+	if (j->dropped > 0)
+		TRY((int)sql_stat_drop(db, e, .sub = j->sub,
+		    .minute = j->minute, .dropped = j->dropped));
+	TRY(audit_put_many(db, j->audits, j->n_audits, e));
+	return flush_deads_audit(db, j->post.b->d, j->fails.v, j->fails.n, e);
 }
 
 static int
@@ -108,19 +110,22 @@ batch_fail(
     struct gather *g, const struct letter *l, enum reason r, struct str why)
 {
 	char text[JQ_REASON_MAX + 1];
+	struct flush_detail *detail;
 
 	if (g->fails.n == BATCH_FAILS_MAX || g->reload)
 		return false;
 	if (!g->fails.v)
 		g->fails.v = mem_array(BATCH_FAILS_MAX, sizeof(*g->fails.v));
 	(void)snprintf(text, sizeof(text), "%.*s", STR_ARG(why));
+	detail = detail_dead(text, letter_ours(l));
+	detail->audit = g->wish->audited && !detail->own;
 	g->fails.v[g->fails.n++] = (struct core_dead){
 	    .row.sub = g->sub,
 	    .row.okey = letter_hash(l->key),
 	    .row.seq = l->seq,
 	    .at = deliver_now(g->b->d),
 	    .reason = (int)r,
-	    .detail = detail_dead(text, letter_ours(l)),
+	    .detail = detail,
 	};
 	batch_engage(g, l->seq);
 	g->seen = l->seq;

@@ -112,12 +112,13 @@ attempt_ours(const struct attempt *a)
 	return a->letter && letter_ours(a->letter);
 }
 
-/* What of it the audit tells, by its preset; false: nothing. */
+/* What of it the audit tells, by its preset; false: nothing, or nothing more
+ * than its dead letter does (dead_detail()). */
 static bool
 audited(const struct attempt *a, enum core_verdict v, enum audit_category *ret)
 {
 	enum preset_audit how =
-	    a->conf ? a->conf->conf->preset->audit : PRESET_AUDIT_FAILURES;
+	    a->conf ? a->conf->conf->preset->audit : PRESET_AUDIT_OFF;
 
 	if (how == PRESET_AUDIT_OFF || driver(a)->quiet || !a->letter ||
 	    attempt_ours(a) || v == CORE_HOLD || v == CORE_DROP)
@@ -201,6 +202,17 @@ end_test(struct attempt *a, const struct core_result *r, const char *error)
 	q->ask.done(&q->ask);
 }
 
+/* Of one that ended before its subscription was opened the flush tells. */
+static struct flush_detail *
+dead_detail(const struct attempt *a, const char *error)
+{
+	const struct wish *w = deliver_wish(a->d, a->s.row.sub);
+	struct flush_detail *why = detail_dead(error, attempt_ours(a));
+
+	why->audit = !a->conf && w && w->audited && !why->own;
+	return why;
+}
+
 void
 attempt_end(struct attempt *a, struct core_result *r, const char *error)
 {
@@ -219,7 +231,7 @@ attempt_end(struct attempt *a, struct core_result *r, const char *error)
 		free(r->detail);
 	} else {
 		if (r->verdict == CORE_NEVER)
-			r->detail = detail_dead(error, attempt_ours(a));
+			r->detail = dead_detail(a, error);
 		else if (attempt_ours(a))
 			detail_own(r);
 		if (ok)

@@ -13,7 +13,8 @@ struct core_result;
 
 struct flush_detail {
 	bool own;
-	size_t n; /* 0: nothing to keep */
+	bool audit; /* of a dead letter: no attempt told the audit of it */
+	size_t n;   /* 0: nothing to keep */
 	char text[];
 };
 

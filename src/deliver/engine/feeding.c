@@ -49,14 +49,17 @@ feeding_keys(struct deliver *d, const struct wish *w, struct letter *l,
 
 /* Its filter failed: the core has to know, and people why. */
 static void
-mark_failed(const struct letter *l, struct core_entry *en)
+mark_failed(const struct wish *w, const struct letter *l, struct core_entry *en)
 {
+	struct flush_detail *why;
+
 	if (!l->failed)
 		return;
+	why = detail_dead(l->why ? l->why : reason_text((enum reason)l->failed),
+	    letter_ours(l));
+	why->audit = w->audited && !why->own;
 	en->reason = l->failed;
-	en->detail =
-	    detail_dead(l->why ? l->why : reason_text((enum reason)l->failed),
-		letter_ours(l));
+	en->detail = why;
 }
 
 void
@@ -75,7 +78,7 @@ feeding_feed(struct deliver *d, struct feed *f, int64_t now)
 			hold_apply(&d->holds, d->core, w, now);
 		if (!feeding_keys(d, w, l, &en))
 			continue;
-		mark_failed(l, &en);
+		mark_failed(w, l, &en);
 		core_feed(d->core, &en, now);
 		f->v[i].letter = NULL; /* the core has it */
 	}
@@ -121,6 +124,7 @@ add_lost(
 	    .seq = r->after + 1,
 	    .seq_to = lost_to,
 	    .at = now,
+	    .audit = w && w->audited,
 	};
 	struct log_line l;
 
@@ -149,7 +153,7 @@ feed_page(struct deliver *d, struct page *p, int64_t now)
 		if (!feeding_keys(d, p->wish, l, &en) ||
 		    (p->read.okey != 0 && en.okey != p->read.okey))
 			continue;
-		mark_failed(l, &en);
+		mark_failed(p->wish, l, &en);
 		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
 			free(en.detail);
 			return l->seq - 1;

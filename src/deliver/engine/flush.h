@@ -4,7 +4,8 @@
  * One set of the core's changes at a time, one transaction, written again until
  * it is in, or until another node has the groups. With it goes what else has to
  * be stored with it: what people decided (ask.h), stretches of the log that went
- * unread (feeding.h), what the audit tells of attempts (by their preset), and
+ * unread (feeding.h), what the audit tells of attempts and of dead letters that
+ * had none (by their preset), and
  * what became of deliveries that another part keeps account of ("settled"). What comes while a set is under way waits for the next
  * one, in a second list: the two take turns.
  *
@@ -43,6 +44,7 @@ struct flush_decision {
 /* A stretch of the log that went before a reader came to it. */
 struct flush_range {
 	uint32_t sub;
+	bool audit;
 	uint64_t okey;
 	int64_t seq, seq_to, at;
 };
@@ -120,6 +122,11 @@ void flush_done(struct flush *f);
 /* Dead letters that are not the core's, and their counters. */
 int flush_deads(struct db *db, const struct core_dead *v, size_t n,
     int64_t minute, struct err *e) MUST_CHECK;
+
+/* Last of all in the same transaction: those of them that the audit has to
+ * know of. */
+int flush_deads_audit(struct db *db, const struct deliver *d,
+    const struct core_dead *v, size_t n, struct err *e) MUST_CHECK;
 
 /* Last of all in a set's transaction: the audit's head is locked from here on.
  * decided[i]: decision i was on a dead letter that waited for one. */

@@ -57,6 +57,8 @@ fill_core(struct wish *w, const struct sql_subs_page_row *row,
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
 	w->checked = s->preset->preflight.on;
+	w->audited = s->preset->audit != PRESET_AUDIT_OFF &&
+		     !SINK_DRIVERS[w->sink]->quiet;
 	w->directed = sub_managed_by(s).directed;
 	w->key = s->preset->keyed_by_event ? WISH_KEY_EVENT : WISH_KEY_PRESET;
 }

@@ -62,6 +62,7 @@ struct wish {
 	bool picky;    /* request_wanted() has to be asked */
 	bool directed; /* gets what names it (letter.h), and nothing else */
 	bool checked;  /* there is a health check before each call */
+	bool audited;  /* what comes to nothing has a row in the audit */
 	const struct str *types; /* patterns; n 0: all */
 	size_t n_types;
 	const struct uuid *tenants; /* n 0: all */

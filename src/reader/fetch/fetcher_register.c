@@ -3,6 +3,7 @@
 #include "feed/feed.h"
 #include "http/client/guard.h"
 #include "http/url.h"
+#include "reader/changes.h"
 #include "reader/feed_login.h"
 #include "reader/feeds.h"
 #include "reader/fetch/fetcher_priv.h"
@@ -144,6 +145,8 @@ store_fn(struct db *db, void *ctx, struct err *e)
 		if (rc != ERR_CONFLICT) /* the answer tells */
 			TRY(rc);
 	}
+	if (!g->instead)
+		return changes_feed(db, g->user, id, "added", e);
 	return OK;
 }
 
