@@ -75,6 +75,7 @@ struct serve {
 	struct rates rates; /* the jobs thread's */
 	struct relay *relay;
 	struct caller *caller; /* one-off calls: logins */
+	bool resumed;          /* the jobs thread's: leave was given */
 	bool stale;            /* a rotation did not come to its end */
 	char made[PASSWORD_MADE_LEN + 1]; /* of admin, until it is told */
 	const struct listening *sockets;  /* verb_serve()'s */
@@ -92,14 +93,16 @@ on_commit(void *arg, int64_t last_seq)
 
 /* Leave was given, here or by another node: the parts are built anew. */
 static void
-look_restored(struct db *db)
+look_restored(struct serve *s, struct db *db)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(16 * KIB);
 	struct str note = STR("");
 	struct err e;
 
-	if (restored_look(db, a, &note, &e) == OK && !note.p)
+	if (restored_look(db, a, &note, &e) == OK && !note.p) {
+		s->resumed = true;
 		(void)kill(getpid(), SIGUSR1);
+	}
 }
 
 /* What the jobs thread does for access, and for a store that is held. */
@@ -108,8 +111,8 @@ look_more(void *arg, struct db *db, bool last)
 {
 	struct serve *s = arg;
 
-	if (s->api.held && !last)
-		look_restored(db);
+	if (s->api.held && !s->resumed && !last)
+		look_restored(s, db);
 
 	failures_look(s->failures, last);
 	if (store_shared(s->api.store))
