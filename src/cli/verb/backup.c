@@ -284,7 +284,7 @@ back_up_postgres(struct backing *x, struct err *e)
 		return err_set(e, ERR_INVALID,
 		    "the server's data is in PostgreSQL: set DATABASE_URL as the server has it");
 	if (!args_flag(&c->args, "run")) {
-		(void)fprintf(c->err,
+		(void)fprintf(c->out,
 		    "The data is in PostgreSQL, whose own tools back it up while everything runs:\n"
 		    "  pg_dump --format=custom --no-owner --file=hikyaku.dump --dbname=%s\n"
 		    "or, to go back to any moment, pg_basebackup and its archived WAL. Keep the key that\n"
