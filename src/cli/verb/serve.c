@@ -514,6 +514,10 @@ build(struct serve *s, struct err *e)
 		log_err(LOG_WARN,
 		    "webhook.retry.job.interval.ms does nothing: retries are made when they are due",
 		    NULL);
+	if (s->conf->env_old)
+		log_fmt(LOG_WARN,
+		    "environment variables want the prefix HIKYAKU_, and are not read without it by the next version",
+		    "%s", s->conf->env_old);
 	TRY(setup_roles(s->conf, e));
 	TRY(oidc_check(s->conf, e));
 	TRY(guard_new(s->conf, &s->guard, e));
