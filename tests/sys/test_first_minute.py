@@ -44,16 +44,16 @@ def test_names_in_the_environment(t):
         return run([hk.BINARY, "serve", "--print-config"], env=hk.environment(env, ""), cwd=t.folder).want(0).out
     check('log.level = "warn"' in shown(HIKYAKU_LOG_LEVEL="warn") or "log.level = warn" in shown(HIKYAKU_LOG_LEVEL="warn"),
           "with the prefix")
-    check("warn" in re.search(r"log.level = .*", shown(HIKYAKU_LOG_LEVEL="warn", LOG_LEVEL="error"))[0], "which wins")
-    check("error" in re.search(r"log.level = .*", shown(LOG_LEVEL="error"))[0], "without, for one version")
-    check("9999" in re.search(r"server.port = .*", shown(SERVER_PORT="9999"))[0], "a seed's name")
-    check("elsewhere" not in re.search(r"^data = .*", shown(DATA="elsewhere"), re.M)[0], "DATA is not ours")
+    check("warn" in re.search(r"log.level = .*", shown(**{"HIKYAKU_LOG_LEVEL": "warn", "=LOG_LEVEL": "error"}))[0], "which wins")
+    check("error" in re.search(r"log.level = .*", shown(**{"=LOG_LEVEL": "error"}))[0], "without, for one version")
+    check("9999" in re.search(r"server.port = .*", shown(**{"=SERVER_PORT": "9999"}))[0], "a seed's name")
+    check("elsewhere" not in re.search(r"^data = .*", shown(**{"=DATA": "elsewhere"}), re.M)[0], "DATA is not ours")
     check("elsewhere" in re.search(r"^data = .*", shown(HIKYAKU_DATA="elsewhere"), re.M)[0], "this is")
-    srv = t.server(LOG_LEVEL="info", DATA="elsewhere", HIKYAKU_READ_THREADS="2")
+    srv = t.server(**{"=LOG_LEVEL": "info", "=DATA": "elsewhere", "=SERVER_PORT": "1", "READ_THREADS": "2"})
     lines = [l for l in srv.log() if "want the prefix" in l["msg"]]
     same(len(lines), 1, "one line says it")
     check("LOG_LEVEL" in lines[0]["detail"] and "DATA (ignored)" in lines[0]["detail"]
-          and "READ_THREADS" not in lines[0]["detail"] and "ADMIN_PASSWORD" not in lines[0]["detail"], "which", lines)
+          and "READ_THREADS" not in lines[0]["detail"] and "SERVER_PORT" not in lines[0]["detail"], "which", lines)
     run([hk.BINARY, "serve", "--print-config"], env=hk.environment({"HIKYAKU_HTTP_THREADS": "65"}, "")).want(
         1, says="HIKYAKU_HTTP_THREADS")
 
