@@ -17,5 +17,6 @@ VOLUME /data
 EXPOSE 8080
 # Nothing but /data is written to: run it with a read-only root. SIGTERM, which
 # is what a container is stopped with, ends it well.
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["hikyaku", "health", "--data", "/data"]
 ENTRYPOINT ["hikyaku"]
 CMD ["serve", "--listen", "0.0.0.0:8080", "--data", "/data"]

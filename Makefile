@@ -167,7 +167,7 @@ PORT ?= 8080
 DATA ?= data
 run: all ## starts the server (PORT=8080 DATA=data), ready for hikyaku demo
 	@echo "to see it work, in another terminal: build/hikyaku demo --data $(DATA)"
-	@WEBHOOK_URL_ALLOW_PRIVATE=$${WEBHOOK_URL_ALLOW_PRIVATE-127.0.0.0/8} FETCH_URL_ALLOW_PRIVATE=$${FETCH_URL_ALLOW_PRIVATE-127.0.0.0/8} exec build/hikyaku serve --listen 127.0.0.1:$(PORT) --data $(DATA) --log text
+	@HIKYAKU_WEBHOOK_URL_ALLOW_PRIVATE=$${HIKYAKU_WEBHOOK_URL_ALLOW_PRIVATE-127.0.0.0/8} HIKYAKU_FETCH_URL_ALLOW_PRIVATE=$${HIKYAKU_FETCH_URL_ALLOW_PRIVATE-127.0.0.0/8} exec build/hikyaku serve --listen 127.0.0.1:$(PORT) --data $(DATA) --log text
 
 install: all install-lib ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 $(B)/hikyaku $(DESTDIR)$(PREFIX)/bin/hikyaku

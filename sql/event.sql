@@ -105,6 +105,10 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 -- args: name text, value text
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
+-- name: meta_delete
+-- args: name text
+DELETE FROM meta WHERE name = :name;
+
 -- name: mark_put
 -- args: minute int, seq int
 INSERT INTO mark (minute, seq) VALUES (:minute, :seq) ON CONFLICT (minute) DO NOTHING;

@@ -7,7 +7,10 @@ static const char HEAD[] =
     "<!-- Made from the settings.tbl of the rooms in src/ by `make docs`; edit those. -->\n\n"
     "Every key works in the settings file (`hikyaku serve --config FILE`, lines\n"
     "`key = value`, `#` begins a comment, quotes are optional) and as environment\n"
-    "variable: upper case, `.` and `-` to `_`; `http.body.max` is `HTTP_BODY_MAX`.\n"
+    "variable: `HIKYAKU_` and the key in upper case, `.` and `-` to `_`;\n"
+    "`http.body.max` is `HIKYAKU_HTTP_BODY_MAX`. Keys marked with * have a name that\n"
+    "others know, and work without the prefix too: `DATABASE_URL`. Other names\n"
+    "without it are taken with a warning until the next version, `DATA` never.\n"
     "The environment wins over the file, a flag over both. `hikyaku serve\n"
     "--print-config` shows every value and where it came from. A wrong value or an\n"
     "unknown key stops the start.\n\n"
@@ -18,7 +21,7 @@ static const char HEAD[] =
 static void
 add_key(struct buf *b, const struct conf_key *k)
 {
-	buf_fmt(b, "| `%s` | ", k->name);
+	buf_fmt(b, "| `%s`%s | ", k->name, conf_plain(k->name) ? " *" : "");
 	buf_fmt(b, k->initial[0] ? "`%s` | " : "empty%s | ", k->initial);
 	conf_value_allowed(k, b);
 	buf_fmt(b, " | %s | %s |\n", k->help, k->since);

@@ -233,8 +233,10 @@ api_ask(struct req *r, struct deliver_ask *q, struct err *e)
 	q->arg = r;
 	if (hand_post(api, q))
 		return REQ_WAIT;
-	(void)err_set(e, ERR_AWAY,
-	    "no server delivers: webhook.enabled or server.roles switch it off");
+	(void)err_set(e, ERR_AWAY, "%s",
+	    api->held
+		? "nothing is delivered from this store, which was restored, until hikyaku resume gives leave"
+		: "no server delivers: webhook.enabled or server.roles switch it off");
 	e->retry_after_s = 1;
 	return ERR_AWAY;
 }

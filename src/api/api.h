@@ -26,6 +26,7 @@ struct alerts;
 struct append;
 struct append_job;
 struct auth;
+struct backup;
 struct caller;
 struct checker;
 struct conf;
@@ -63,6 +64,8 @@ struct api {
 	struct keyring *keyring;   /* seals secrets */
 	struct resealer *resealer; /* after a rotation */
 	struct alerts *alerts;     /* NULL: nobody looks */
+	struct backup *backup;     /* copies the store */
+	bool held;                 /* ops/restored.h: nothing is delivered */
 	struct deliver *deliver;   /* NULL: this server does not deliver */
 	struct errands *errands;   /* NULL: no other node has the store */
 	struct fetcher *fetcher;   /* adds feeds; NULL in some tests */

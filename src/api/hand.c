@@ -472,6 +472,8 @@ hand_post(struct api *api, struct deliver_ask *q)
 {
 	struct hand *h;
 
+	if (api->held)
+		return false; /* no node delivers then */
 	if (!api->errands || q->here)
 		return api->deliver && deliver_post(api->deliver, q);
 	h = mem_get(sizeof(*h));

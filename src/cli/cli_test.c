@@ -229,7 +229,7 @@ helps(void **)
 static void
 settings_reach_the_verb(void **)
 {
-	char data[] = "DATA=/env", bad[] = "SERVER_PORT=x";
+	char data[] = "HIKYAKU_DATA=/env", bad[] = "SERVER_PORT=x";
 	char *const env[] = {data, NULL}, *const wrong[] = {bad, NULL};
 	struct ran r = run("h echo", env);
 

@@ -21,6 +21,8 @@
 #define CREDS_BYTES    (64 * KIB)
 #define CLI_LOOK_MEM   (64 * KIB) /* one answer about a replay */
 
+#define PARCEL_MANIFEST_MAX (64 * KIB) /* of a backup: cli/parcel.h */
+
 /* Files and sockets of the program itself, beside connections and calls to
  * other servers: the store's, threads', children's, the log's. */
 #define FILES_OWN 256

@@ -389,6 +389,8 @@ request_make(struct arena *a, const struct sub_conf *s,
 		make_body(&m, &r);
 	add_header(&m, &r, STR("Content-Type"), s->preset->content_type, false);
 	preset_headers(&m, &r);
+	if (at->trace.n > 0)
+		add_header(&m, &r, STR("traceparent"), at->trace, false);
 	signatures(&m, &r);
 	if (m.rc == OK)
 		auth(&m, &r);

@@ -41,6 +41,7 @@ struct request_attempt {
 	int64_t now_us;
 	bool made; /* for an event of ours: where it lacks what a pointer of
 		    * `hub` wants, that is "test" */
+	struct str trace;        /* traceparent; empty: none */
 	struct str access_token; /* AUTH_OAUTH2: from the token endpoint */
 };
 

@@ -458,10 +458,10 @@ run_entries(struct append *a, struct append_job **jobs, size_t n_jobs)
 static void
 run_fn(struct append *a, struct append_job *job)
 {
-	int rc = db_tx(a->db, job->fn, job->ctx, &job->err);
+	int rc = job->bare ? job->fn(a->db, job->ctx, &job->err)
+			   : db_tx(a->db, job->fn, job->ctx, &job->err);
 
-	if (rc == OK)
-		job->err.code = OK;
+	job->err.code = rc == OK ? OK : job->err.code;
 	note_state(a,
 	    rc == ERR_AWAY || rc == ERR_UNCERTAIN || rc == ERR_STORE ? rc : OK,
 	    &job->err);

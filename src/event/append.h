@@ -59,6 +59,7 @@ struct append_job {
 	int (*fn)(struct db *db, void *ctx, struct err *e);
 	int (*after)(struct db *db, void *ctx, struct err *e);
 	void *ctx;
+	bool bare; /* fn runs once, between transactions: it has its own */
 	/* … or a question: where may this event id be? */
 	struct append_find *find;
 	/* the answer: OK, or why not */

@@ -1,19 +1,20 @@
 #include "event/envelope.h"
 
 #include "event/catalog.h"
+#include "event/cloud/trace.h"
 #include "event/limits.h"
 #include "event/mask.h"
 
 /* What we made up: in front, in that order; and in the sequence. */
 struct made {
-	bool event_id, occurred, correlation;
+	bool event_id, occurred, correlation, trace;
 	bool key;
 	struct str rv;               /* as JSON; empty: not made up */
 	const struct event_type *of; /* NULL: nothing is known of the type */
 	const struct json *sequence; /* NULL: all of it is made up */
 	const struct json *null_rv;  /* stands where rv goes */
 };
-#define MADE_BYTES ((size_t)256) /* three names and their values */
+#define MADE_BYTES ((size_t)360) /* four names and their values */
 
 /* Every field, with the object it is a member of. */
 enum at {
@@ -359,8 +360,8 @@ judge(struct arena *a, const struct envelope_opts *o,
 
 /* The members we made up, each with its comma. */
 static struct str
-write_made(
-    const struct event *ev, const struct made *made, char ret[MADE_BYTES])
+write_made(const struct event *ev, const struct made *made, struct str trace,
+    char ret[MADE_BYTES])
 {
 	const struct {
 		bool made;
@@ -384,6 +385,9 @@ write_made(
 		n += (size_t)snprintf(ret + n, MADE_BYTES - n, "\"%s\":\"%s\",",
 		    parts[i].name, text);
 	}
+	if (made->trace)
+		n += (size_t)snprintf(ret + n, MADE_BYTES - n,
+		    "\"traceparent\":\"%.*s\",", STR_ARG(trace));
 	return (struct str){ret, n};
 }
 
@@ -462,7 +466,8 @@ compose(struct arena *a, struct json *tree, const struct envelope_opts *o,
 	struct str raw = tree->raw, bytes = raw;
 	size_t before = (size_t)(ev->payload->raw.p - raw.p);
 	size_t after = raw.n - before - ev->payload->raw.n, moved;
-	struct edit v[3] = {{.at = 1, .text = write_made(ev, made, room)}};
+	struct edit v[3] = {
+	    {.at = 1, .text = write_made(ev, made, o->trace, room)}};
 	size_t n = 1;
 
 	v[n++] = (struct edit){.text = write_sequence(a, ev, made), .at = 1};
@@ -503,6 +508,7 @@ envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
 		ev.event_id = o->event_id ? *o->event_id : uuid_v7(o->now_us);
 	if (made.correlation)
 		ev.correlation = uuid_v7(o->now_us);
+	made.trace = trace_valid(o->trace) && !json_get(tree, "traceparent");
 	TRY(judge(a, o, made.of, &ev, e));
 	TRY(compose(a, tree, o, &made, &ev, e));
 	*ret = ev;
@@ -560,9 +566,8 @@ string_end(struct str s, size_t at)
 }
 
 bool
-envelope_correlation(struct str body, struct uuid *ret)
+envelope_text(struct str body, struct str quoted, struct str *ret)
 {
-	static const struct str NAME = STR("\"correlationId\"");
 	size_t at = 0, depth = 0;
 
 	while (at < body.n) {
@@ -573,14 +578,26 @@ envelope_correlation(struct str body, struct uuid *ret)
 		depth += c == '{' || c == '[';
 		depth -= depth > 0 && (c == '}' || c == ']');
 		at = end;
-		if (depth != 1 || !str_eq(s, NAME))
+		if (depth != 1 || !str_eq(s, quoted))
 			continue;
 		s = str_trim(str_from(body, at));
 		if (!str_pass(&s, STR(":")))
 			continue; /* a value that looks like the name */
 		s = str_trim(s);
-		return s.n > UUID_LEN && s.p[0] == '"' &&
-		       uuid_parse((struct str){s.p + 1, UUID_LEN}, ret);
+		if (s.n == 0 || s.p[0] != '"')
+			return false;
+		end = string_end(s, 0);
+		*ret = (struct str){s.p + 1, end - 2};
+		return end > 1 && s.p[end - 1] == '"';
 	}
 	return false;
+}
+
+bool
+envelope_correlation(struct str body, struct uuid *ret)
+{
+	struct str text;
+
+	return envelope_text(body, STR("\"correlationId\""), &text) &&
+	       uuid_parse(text, ret);
 }

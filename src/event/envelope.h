@@ -7,7 +7,8 @@
  *
  * BODY. The bytes to store are the bytes received, without blanks around them.
  * Where eventId, occurredAt or correlationId is absent it is made up and put
- * directly behind the opening brace. Of a type of the catalog a partitionKey or
+ * directly behind the opening brace, as the caller's traceparent is
+ * (cloud/trace.h). Of a type of the catalog a partitionKey or
  * recordVersion that is absent (or null) is made of the payload, and put into
  * the sequence in the same way. Masks (mask.h) replace values inside the
  * payload. Nothing else is changed: no reformatting, no number is touched.
@@ -64,6 +65,7 @@ struct envelope_opts {
 	const struct mask *mask;     /* NULL: none */
 	const struct uuid *event_id; /* for one that has none; NULL: new */
 	size_t body_max;             /* bytes as received; 0: any */
+	struct str trace; /* cloud/trace.h: for one that has none; or empty */
 };
 
 /*
@@ -76,6 +78,11 @@ int envelope_parse(struct arena *a, struct str bytes,
 int envelope_read(struct arena *a, struct json *tree,
     const struct envelope_opts *o, struct event *ret, struct err *e) MUST_CHECK;
 
+/*
+ * A text at the top of a stored body, by its name in quotes, without parsing it
+ * and as it is spelled there.
+ */
+bool envelope_text(struct str body, struct str quoted, struct str *ret);
 /*
  * The correlationId of a stored body, or of its beginning, without parsing it:
  * false when there is none as far as it goes.

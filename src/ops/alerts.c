@@ -390,8 +390,10 @@ alerts_write(struct alerts *a, struct buf *b)
 		double v =
 		    (double)atomic_load(&a->gauges[GAUGES[i].rule]) / 1e3;
 
-		buf_fmt(b, "# HELP %s %s\n# TYPE %s gauge\n%s %g\n", name,
-		    GAUGES[i].help, name, name, v);
+		buf_fmt(b, "# HELP %s %s\n# TYPE %s %s\n%s %g\n", name,
+		    GAUGES[i].help, name,
+		    str_ends(str_of(name), STR("_count")) ? "untyped" : "gauge",
+		    name, v);
 	}
 	buf_addz(b, "# HELP webhook_failures Attempts that failed, by reason, "
 		    "last hour.\n# TYPE webhook_failures gauge\n");

@@ -32,3 +32,8 @@
 #define TIDY_REST_MAX_MS 3600000 /* after a pass that found all in order */
 #define TIDY_STEPS       20      /* of RETAIN_STEP rows, that one look begins */
 #define STAT_MINUTES     2880    /* two days by the minute, then by the hour */
+
+/* Pages that a step of a backup copies: a MiB, some 2 ms of the commit thread. */
+#define BACKUP_STEP 128
+/* What is noted of a backup, and of a restored store. */
+#define BACKUP_NOTE_MAX (4 * KIB)

@@ -121,6 +121,26 @@ bool db_wal_due(const struct db *db);
  * what is in it, but under steady load it would grow for ever without this. */
 int db_wal_restart(struct db *db, struct err *e) MUST_CHECK;
 
+/*
+ * A copy of the whole database in a new file; SQLite's (ERR_INVALID elsewhere).
+ * Made by the db that writes, a few pages at a time between its transactions:
+ * what it commits meanwhile goes into the copy too. So no step is long, none
+ * holds the WAL, and the copy is what was committed when the last one ended.
+ * It ends before the db does. Nothing is synced: that is for whoever keeps it.
+ */
+struct db_copy;
+struct db_copy_at {
+	int64_t pages, left;
+};
+int db_copy_begin(struct db *db, const char *path, struct db_copy **ret,
+    struct err *e) MUST_CHECK;
+/* 1: there is more; 0: the copy is whole. */
+int db_copy_step(struct db_copy *c, int pages, struct db_copy_at *ret,
+    struct err *e) MUST_CHECK;
+void db_copy_end(struct db_copy *c); /* NULL is fine */
+/* Whether the file is sound, by reading all of it; nothing on PostgreSQL. */
+int db_sound(struct db *db, struct err *e) MUST_CHECK;
+
 /* Of a statement's own functions (gen/sql.h); its rows are read by theirs. */
 int rows_next(struct rows *r, struct err *e) MUST_CHECK; /* 1, 0, or < 0 */
 int64_t rows_int(const struct rows *r, int col);         /* 0 when null */

@@ -68,6 +68,9 @@ struct store_driver {
 
 #define SQLITE_FILE "hikyaku.db" /* in the data folder */
 
+struct sqlite3;
+struct sqlite3 *store_sqlite_of(struct db *db); /* for store_copy.c */
+
 extern const struct store_driver SQLITE_DRIVER;
 extern const struct store_driver POSTGRES_DRIVER;
 

@@ -68,6 +68,12 @@ of(struct db *db)
 	return (struct sqlite_db *)db;
 }
 
+sqlite3 *
+store_sqlite_of(struct db *db)
+{
+	return of(db)->h;
+}
+
 /* The system's word on the last failed write to one of the two files. */
 static int
 write_errno(sqlite3 *h, enum moment when)

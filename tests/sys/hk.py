@@ -15,6 +15,7 @@ Everything has a time limit, ports come from the kernel, and only processes
 started here are ended, by their pid.
 """
 import base64
+import glob
 import http.client
 import json
 import os
@@ -413,8 +414,19 @@ class Cluster:
 
 # ---------------------------------------------------------------- the program
 
+def setting_names():
+    """The variables of all settings, without their prefix."""
+    tables = glob.glob(os.path.join(ROOT, "src", "**", "settings.tbl"), recursive=True)
+    keys = (k for f in tables for k in re.findall(r'CONF(?:_ALIAS)?\("([^"]+)"', open(f, encoding="utf-8").read()))
+    return {re.sub("[.-]", "_", k).upper() for k in keys}
+
+
+SETTING_NAMES = setting_names()
+
+
 def environment(settings, url):
-    """A clean environment: no setting of the caller's shell gets in."""
+    """A clean environment: no setting of the caller's shell gets in. Settings get
+    their prefix, unless they are given as `=NAME`."""
     keep = ("PATH", "HOME", "LANG", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS",
             "TSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH")
     env = {k: os.environ[k] for k in keep if k in os.environ}
@@ -424,7 +436,8 @@ def environment(settings, url):
     if url:
         env["DATABASE_URL"] = url
     env.update(settings)
-    return {k: v for k, v in env.items() if v is not None}
+    return {k.removeprefix("=") if k not in SETTING_NAMES else "HIKYAKU_" + k: v
+            for k, v in env.items() if v is not None}
 
 
 def sane(text):

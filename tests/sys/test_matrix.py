@@ -193,6 +193,8 @@ def test_spellings(t):
     for who in (Who("nobody", {}), Who("admin's key", {"Authorization": "Bearer " + key}),
                 Who("an app", {"X-Auth-Token": token})):
         for r in routes.TABLE:
+            if r.path == "/":
+                continue  # it has no other spelling
             for way, fn in routes.OTHER.items():
                 p = fn(r.path)
                 # It may be another line of the table, or all that {name...} takes.

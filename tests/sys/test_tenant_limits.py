@@ -137,7 +137,7 @@ def test_each_route_has_a_row(t):
             continue  # test_matrix.py has these: no key, or none of a tenant
         check(repr(r) in known, f"{r} is judged here", r.scopes)
     for r in routes.TABLE:  # what is told there is of all tenants together
-        if r.path.startswith(("/v1/users", "/v1/audit", "/v1/seal", "/v1/sources", "/metrics")):
+        if r.path.startswith(("/v1/users", "/v1/audit", "/v1/seal", "/v1/backup", "/v1/resume", "/v1/sources", "/metrics")):
             check("whole" in r.scopes, f"{r} is SCOPE_WHOLE", r.scopes)
 
 

@@ -36,6 +36,7 @@ struct publish {
 	struct err **refused; /* each why; NULL: it has the next entry */
 	struct arena *scratch;
 	struct str idempotency; /* the header; empty when there is none */
+	struct str trace;       /* the same: traceparent */
 };
 
 /* The id that a repeat of this request will derive again. */
@@ -129,6 +130,7 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 		id = derived_id(r, p->idempotency, p->n);
 		o.event_id = &id;
 	}
+	o.trace = p->trace;
 	TRY(parse_event(p, a, &bytes, node, &o, &ev, e));
 	if (!api_tenant_ok(&r->who, ev.tenant)) {
 		(void)err_at(e, ERR_DENIED, "/tenantId",
@@ -383,6 +385,7 @@ api_events_post(struct req *r, struct db *, struct err *e)
 
 	p->r = r;
 	p->idempotency = req_header(r, "Idempotency-Key");
+	p->trace = req_header(r, "traceparent");
 	r->ctx = p;
 	api_then(r, published);
 	TRY(check_idempotency(p->idempotency, e));

@@ -5,6 +5,7 @@
 #include "api/handlers.h"
 #include "api/openapi.h"
 #include "base/log/metric.h"
+#include "base/put.h"
 #include "event/append.h"
 #include "http/server/gzip.h"
 #include "http/server/limits.h"
@@ -25,7 +26,12 @@ api_ready(struct req *r, struct db *, struct err *e)
 	if (atomic_load(&api->stopping))
 		return err_set(e, ERR_AWAY, "the server is stopping");
 	TRY(append_ready(api->append, e));
-	buf_addz(&r->out, "{\"status\":\"ready\"}");
+	put_open(&r->out, NULL, '{');
+	put_z(&r->out, "status", "ready");
+	if (api->held)
+		put_z(&r->out, "held",
+		    "restored from a backup: nothing is delivered, relayed or fetched until hikyaku resume");
+	put_close(&r->out, '}');
 	return OK;
 }
 

@@ -8,7 +8,8 @@
 #include "base/near.h"
 #include "conf_limits.h"
 
-#define ENV_NAME_MAX 64
+#define ENV_PREFIX   "HIKYAKU_"
+#define ENV_NAME_MAX 80
 
 const struct conf_key CONF_KEYS[] = {
 #define CONF(key, field, type, least, most, initial, of, since, help)          \
@@ -35,6 +36,15 @@ static const char *const GROUPS[] = {
 #define CONF_NAMED(group) group,
 #include "config.tbl"
 #undef CONF_NAMED
+#undef CONF
+};
+
+/* Keys whose names in the environment others have fixed: no prefix. */
+static const char *const PLAIN[] = {
+#define CONF(...)
+#define CONF_PLAIN(key) key,
+#include "config.tbl"
+#undef CONF_PLAIN
 #undef CONF
 };
 
@@ -298,11 +308,11 @@ read_file(struct conf *c, const char *file, struct err *e)
 }
 
 static void
-env_name(const char *key, char ret[ENV_NAME_MAX])
+env_name(const char *key, char *ret)
 {
 	size_t i = 0;
 
-	assert(strlen(key) < ENV_NAME_MAX);
+	assert(strlen(key) < ENV_NAME_MAX - sizeof(ENV_PREFIX));
 	for (; key[i]; i++) {
 		char ch = key[i];
 
@@ -326,17 +336,47 @@ env_find(char *const *environment, const char *name)
 	return NULL;
 }
 
+bool
+conf_plain(const char *key)
+{
+	for (size_t i = 0; i < COUNT_OF(PLAIN); i++)
+		if (strcmp(PLAIN[i], key) == 0)
+			return true;
+	return false;
+}
+
+/* A name without its prefix that nobody has fixed: for one version more. */
+static bool
+env_old(struct conf *c, const char *key, const char *name)
+{
+	bool taken = strcmp(key, "data") != 0; /* DATA is anybody's */
+
+	c->env_old =
+	    arena_fmt(c->arena, "%s%s%s%s", c->env_old ? c->env_old : "",
+		c->env_old ? ", " : "", name, taken ? "" : " (ignored)")
+		.p;
+	return taken;
+}
+
 /* By this name of the key, unless another one was there already. */
 static int
 env_take(
     struct conf *c, char *const *environment, const char *key, struct err *e)
 {
 	const struct conf_key *k = key_find(str_of(key));
-	char name[ENV_NAME_MAX];
+	char prefixed[ENV_NAME_MAX] = ENV_PREFIX;
+	char *name = prefixed + sizeof(ENV_PREFIX) - 1;
 	const char *value;
 
 	env_name(key, name);
-	value = env_find(environment, name);
+	value = env_find(environment, prefixed);
+	if (value) {
+		name = prefixed;
+	} else {
+		value = env_find(environment, name);
+		if (value && !conf_plain(key) && !env_old(c, key, name))
+			return OK;
+	}
 	if (value && c->origin[k - CONF_KEYS].source != CONF_ENV &&
 	    set(c, k, str_of(value), CONF_ENV, 0, e) < 0)
 		return where(e, "environment variable %s", name);

@@ -24,8 +24,10 @@
  * The file has lines `key = value`; quotes around a value are optional, and
  * inside them \" and \\ stand for " and \. A # at the start of a line, or
  * behind a blank in a value without quotes, begins a comment. In the
- * environment `http.body.max` is HTTP_BODY_MAX; names that are no key of ours
- * belong to others and are ignored.
+ * environment `http.body.max` is HIKYAKU_HTTP_BODY_MAX; a key whose name was
+ * fixed by others (CONF_PLAIN(key), for those who include with it) is taken
+ * without the prefix too, which else is taken with a warning for one version.
+ * Names that are no key of ours belong to others and are ignored.
  *
  * WHY SO STRICT. A mistyped key that is skipped is a default nobody asked
  * for. So an unknown key, a key set twice or a value out of range stops the
@@ -66,6 +68,7 @@ struct conf {
 #include "config.tbl"
 #undef CONF
 	struct arena *arena;
+	const char *env_old; /* variables that want a prefix, or NULL */
 	struct {
 		enum conf_source source;
 		int line; /* in the file */
@@ -88,6 +91,9 @@ int conf_read(struct conf *c, const char *name, struct str text,
     struct err *e) MUST_CHECK;
 int conf_env(
     struct conf *c, char *const *environment, struct err *e) MUST_CHECK;
+
+/* Whether its variable needs no prefix. */
+bool conf_plain(const char *key);
 
 /* One key. On failure the old value stays. */
 int conf_set(struct conf *c, struct str key, struct str value,

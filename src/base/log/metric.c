@@ -146,6 +146,9 @@ metric_value(enum metric m)
 static void
 head(struct buf *b, const char *name, const char *help, const char *type)
 {
+	/* Names that others have fixed end as only parts of histograms may. */
+	if (str_ends(str_of(name), STR("_count")))
+		type = "untyped";
 	buf_fmt(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 

@@ -34,6 +34,11 @@ static const struct {
 	"is down at first"},
 };
 
+/* All of them, page by page. */
+static const struct column COLUMNS[] = {{.head = NULL}};
+static const struct listing SUBSCRIPTIONS = {
+    .path = "/v1/subscriptions", .columns = COLUMNS};
+
 struct demo {
 	struct cli *cli;
 	struct receiver *receiver;
@@ -135,15 +140,33 @@ demo_ask(struct demo *d, const char *method, const char *path, struct str body,
 	    d->cli, d->cli->arena, method, str_of(path), body, ret, e);
 }
 
+/*
+ * On a store that is in use: what an earlier demo left goes, and nobody else is
+ * sent our events unless that was asked for.
+ */
 static int
-check_empty(struct demo *d, struct err *e)
+make_room(struct demo *d, struct err *e)
 {
-	struct json *j = NULL;
+	struct arena *a = d->cli->arena;
+	struct json *s = NULL, *gone;
 
-	TRY(demo_ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e));
-	if (json_first(j, "data") && !args_flag(&d->cli->args, "force"))
-		return err_set(e, ERR_CONFLICT,
-		    "this store has events already, and the demo is for an empty one: give another --data to a server, or say --force");
+	TRY(listing_read(d->cli, &SUBSCRIPTIONS, &s, e));
+	for (; s; s = s->next) {
+		struct str name = json_text(s, "name"), id = json_text(s, "id");
+		bool ours = str_eq(name, str_of(SUBS[STEADY].name)) ||
+			    str_eq(name, str_of(SUBS[RECOVERS].name));
+
+		if (ours)
+			TRY(demo_ask(d, "DELETE",
+			    arena_fmt(a, "/v1/subscriptions/%.*s", STR_ARG(id))
+				.p,
+			    STR_EMPTY, &gone, e));
+		else if (json_true(s, "enabled") &&
+			 !args_flag(&d->cli->args, "force"))
+			return err_set(e, ERR_CONFLICT,
+			    "the subscription %.*s might get the demo's events: disable it, or say --force",
+			    STR_ARG(str_chars(name, 80)));
+	}
 	return OK;
 }
 
@@ -161,7 +184,7 @@ subscribe(struct demo *d, enum endpoint at, struct err *e)
 
 	if (rc < 0 && strstr(why.text, "webhook.url."))
 		return err_set(e, ERR_INVALID,
-		    "the server sends nothing to this machine, where the demo's receiver is: start it with WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 in its environment, or webhook.url.allow.private = 127.0.0.0/8 in its settings (./dev run does so)");
+		    "the server sends nothing to this machine, where the demo's receiver is: start it with HIKYAKU_WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 in its environment, or webhook.url.allow.private = 127.0.0.0/8 in its settings (./dev run does so)");
 	if (rc < 0) {
 		*e = why;
 		return rc;
@@ -351,10 +374,10 @@ demo_prepare(struct demo *d, struct err *e)
 
 	if (rc == ERR_ABSENT || (rc == OK && !d->cli->reach.client))
 		return err_set(e, ERR_ABSENT,
-		    "no server runs on %s: start one with ./dev run, or with WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 hikyaku serve, and run this beside it",
+		    "no server runs on %s: start one with ./dev run, or with HIKYAKU_WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 hikyaku serve, and run this beside it",
 		    d->cli->conf.data);
 	TRY(rc);
-	TRY(check_empty(d, e));
+	TRY(make_room(d, e));
 	d->presets = presets_load(&d->cli->conf);
 	d->preset = presets_find(d->presets, STR("standard"));
 	TRY(receiver_start(&o, &d->receiver, e));

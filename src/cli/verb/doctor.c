@@ -1,12 +1,18 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/timex.h>
 
 #include "account/scopes.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "ops/backup.h"
+#include "ops/restored.h"
 #include "source/outbox.h"
 #include "store/store.h"
+
+#define BACKUP_OLD_H (7 * 24)
+#define WAL_LARGE    (256 * MIB) /* four times what a restart leaves */
 
 /*
  * Is this installation healthy, and who may see what is not theirs? A line for
@@ -96,6 +102,101 @@ look_folder(struct visit *v)
 	    (unsigned)(st.st_mode & 0777));
 }
 
+/* What the store knows of its backups: as GET /v1/backup tells it. */
+static int
+ask_backup(struct visit *v, struct json **ret, struct err *e)
+{
+	struct cli *c = v->c;
+	struct str last, held;
+
+	if (c->reach.client)
+		return reach_json(
+		    c, c->arena, "GET", STR("/v1/backup"), STR_EMPTY, ret, e);
+	TRY(backup_last(c->reach.db, c->arena, &last, e));
+	TRY(restored_look(c->reach.db, c->arena, &held, e));
+	last = last.p ? last : STR("null");
+	held = held.p ? held : STR("null");
+	return json_parse(c->arena,
+	    arena_fmt(c->arena,
+		"{\"online\":%s,\"last\":%.*s,\"restored\":%.*s}",
+		store_shared(c->reach.store) ? "false" : "true", STR_ARG(last),
+		STR_ARG(held)),
+	    ret, e);
+}
+
+static void
+look_backup(struct visit *v, const struct json *j)
+{
+	const struct json *last = json_get(j, "last");
+	int64_t at_us = 0, hours;
+
+	if (json_is(json_get(j, "restored"), JSON_OBJECT))
+		say(v, "look", "held",
+		    "this store was restored: nothing is delivered, relayed or fetched until hikyaku resume");
+	if (!json_true(j, "online"))
+		say(v, "look", "standby",
+		    "a PostgreSQL that fails over to an asynchronous standby loses events that were answered: synchronous_standby_names avoids that");
+	if (!time_parse(json_text(last, "at"), &at_us, NULL)) {
+		say(v, "look", "backup",
+		    "no backup is known: hikyaku backup DIR");
+		return;
+	}
+	hours = (clock_now_us() - at_us) / US_PER_HOUR;
+	say(v, hours > BACKUP_OLD_H ? "look" : "ok", "backup",
+	    "the last one is %lld hours old: %.*s, up to seq %lld",
+	    (long long)hours, STR_ARG(str_chars(json_text(last, "where"), 200)),
+	    json_number(last, "lastSeq"));
+}
+
+/* Codes, leases, signatures and times of events rest on it. */
+static void
+look_clock(struct visit *v)
+{
+	struct timex t = {.modes = 0};
+
+	if (adjtimex(&t) < 0)
+		return;
+	say(v, t.status & STA_UNSYNC ? "look" : "ok", "clock", "%s",
+	    t.status & STA_UNSYNC ? "nobody keeps it right: run an NTP client"
+				  : "it is kept right");
+}
+
+static void
+look_wal(struct visit *v)
+{
+	const char *path =
+	    arena_fmt(v->c->arena, "%s/hikyaku.db-wal", v->c->conf.data).p;
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return;
+	say(v, st.st_size > (off_t)WAL_LARGE ? "look" : "ok", "wal",
+	    "%lld MiB of changes wait to be copied into the database",
+	    (long long)(st.st_size / (off_t)MIB));
+}
+
+/* What is open by these settings; a server's own may be others. */
+static void
+look_guard(struct visit *v)
+{
+	const struct conf *c = &v->c->conf;
+
+	if (c->webhook_url_allow_private[0])
+		say(v, "look", "guard", "webhooks may reach %.100s",
+		    c->webhook_url_allow_private);
+	if (c->fetch_url_allow_private[0])
+		say(v, "look", "guard", "feeds may come from %.100s",
+		    c->fetch_url_allow_private);
+	if (c->webhook_url_allow_http)
+		say(v, "look", "guard",
+		    "webhooks may go over http, which anybody on the way reads");
+	if (c->webhook_proxy_resolves)
+		say(v, "look", "guard",
+		    "addresses behind names are the proxy's to refuse");
+	if (c->metrics_open)
+		say(v, "look", "guard", "anybody may read /metrics");
+}
+
 static void
 look_account(struct visit *v, const struct json *u)
 {
@@ -172,6 +273,11 @@ verb_doctor(struct cli *c, struct err *e)
 	look_seal(&v);
 	look_folder(&v);
 	look_disk(&v);
+	look_wal(&v);
+	look_clock(&v);
+	look_guard(&v);
+	TRY(ask_backup(&v, &j, e));
+	look_backup(&v, j);
 	look_outboxes(&v);
 	TRY(listing_read(c, &LISTING_USERS, &j, e));
 	for (; j; j = j->next)

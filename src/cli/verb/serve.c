@@ -1,5 +1,5 @@
+#include <fcntl.h>
 #include <signal.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "account/accounts.h"
@@ -19,6 +19,7 @@
 #include "base/log/log_folder.h"
 #include "base/version.h"
 #include "cli/files.h"
+#include "cli/setup.h"
 #include "cli/verbs.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/delivery_id.h"
@@ -30,16 +31,20 @@
 #include "http/client/guard.h"
 #include "http/client/limits.h"
 #include "http/nets.h"
+#include "http/server/listen.h"
 #include "http/server/server.h"
 #include "loop/pool.h"
 #include "node/errand.h"
 #include "node/node.h"
 #include "ops/alerts.h"
+#include "ops/backup.h"
 #include "ops/jobs.h"
 #include "ops/reseal.h"
+#include "ops/restored.h"
 #include "ops/sealing.h"
 #include "ops/tidy.h"
 #include "reader/fetch/fetcher.h"
+#include "seal/digest.h"
 #include "seal/keyring.h"
 #include "source/limits.h"
 #include "source/outbox.h"
@@ -54,9 +59,8 @@
  * whatever was accepted is answered.
  */
 
-#define MINUTE_US         (60 * US_PER_S)
-#define PENDING_DISK_PART 5     /* event.retention.pending.bytes */
-#define RETRY_JOB_MS      60000 /* the setting's default */
+#define MINUTE_US    (60 * US_PER_S)
+#define RETRY_JOB_MS 60000 /* the setting's default */
 
 struct serve {
 	struct cli *cli;
@@ -74,33 +78,13 @@ struct serve {
 	int n_outboxes;
 	struct relay *relays[OUTBOXES_MAX];
 	struct caller *caller; /* one-off calls: logins */
+	bool resumed;          /* the jobs thread's: leave was given */
 	bool stale;            /* a rotation did not come to its end */
-	struct api api;        /* has the rest */
+	char made[PASSWORD_MADE_LEN + 1]; /* of admin, until it is told */
+	const struct listening *sockets;  /* verb_serve()'s */
+	struct api api;                   /* has the rest */
 	struct server *server;
 };
-
-static struct retain_keep
-keep_of(const struct conf *c)
-{
-	/* An id is known for as long as its event is kept: so the longer of
-	 * the two keeps both. */
-	int64_t ms = c->event_retention_ms > c->event_dedupe_ms
-			 ? c->event_retention_ms
-			 : c->event_dedupe_ms;
-
-	int64_t pending = c->event_pending_ms ? c->event_pending_ms : 2 * ms;
-	struct retain_keep keep = {.us = ms * US_PER_MS,
-	    .pending_us = (pending > ms ? pending : ms) * US_PER_MS,
-	    .pending_bytes = c->event_pending_bytes};
-	struct statvfs fs;
-
-	if (keep.pending_bytes == 0 && statvfs(c->data, &fs) == 0)
-		keep.pending_bytes = (int64_t)fs.f_blocks *
-				     (int64_t)fs.f_frsize / PENDING_DISK_PART;
-	if (keep.pending_bytes <= 0)
-		keep.pending_bytes = INT64_MAX;
-	return keep;
-}
 
 static void
 on_commit(void *arg, int64_t last_seq)
@@ -110,29 +94,32 @@ on_commit(void *arg, int64_t last_seq)
 	tail_committed(s->api.tail, last_seq);
 }
 
-/* What the jobs thread does for access. */
+/* Leave was given, here or by another node: the parts are built anew. */
 static void
-look_access(void *arg, struct db *db, bool last)
+look_restored(struct serve *s, struct db *db)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(16 * KIB);
+	struct str note = STR("");
+	struct err e;
+
+	if (restored_look(db, a, &note, &e) == OK && !note.p) {
+		s->resumed = true;
+		(void)kill(getpid(), SIGUSR1);
+	}
+}
+
+/* What the jobs thread does for access, and for a store that is held. */
+static void
+look_more(void *arg, struct db *db, bool last)
 {
 	struct serve *s = arg;
+
+	if (s->api.held && !s->resumed && !last)
+		look_restored(s, db);
 
 	failures_look(s->failures, last);
 	if (store_shared(s->api.store))
 		rates_look(&s->rates, db, clock_mono_us());
-}
-
-static enum log_level
-log_least(const struct conf *c)
-{
-	static const char *const LEVELS[] = {[LOG_DEBUG] = "debug",
-	    [LOG_INFO] = "info",
-	    [LOG_WARN] = "warn",
-	    [LOG_ERROR] = "error"};
-	enum log_level least = LOG_DEBUG;
-
-	while (least < LOG_ERROR && strcmp(LEVELS[least], c->log_level) != 0)
-		least++;
-	return least;
 }
 
 static int
@@ -160,23 +147,50 @@ open_store(struct serve *s, struct err *e)
  * says goes to a journal that others read.
  */
 static int
-tell_password(const struct serve *s, const char *made, struct err *e)
+keep_password(struct serve *s, struct err *e)
 {
 	struct log_line l;
 	struct str path;
 
-	if (isatty(fileno(s->cli->out))) {
-		(void)fprintf(s->cli->out,
-		    "\n  First run: log in as admin with the password  %s\n"
-		    "  It is not shown again.\n\n",
-		    made);
-		(void)fflush(s->cli->out);
-		return OK;
-	}
-	TRY(accounts_first_keep(s->conf->data, made, s->cli->arena, &path, e));
+	if (isatty(fileno(s->cli->out)))
+		return OK; /* tell_password() */
+	TRY(accounts_first_keep(
+	    s->conf->data, s->made, s->cli->arena, &path, e));
+	digest_wipe(s->made, sizeof(s->made));
 	log_begin(
 	    &l, LOG_INFO, "first run: the password of admin is in a file");
 	log_str(&l, "file", path);
+	log_end(&l);
+	return OK;
+}
+
+/* Below the line that says where it listens; also when the start failed. */
+static void
+tell_password(struct serve *s)
+{
+	if (!s->made[0])
+		return;
+	(void)fprintf(s->cli->out,
+	    "\n  First run: log in as admin with the password  %s\n"
+	    "  It is not shown again.\n\n",
+	    s->made);
+	(void)fflush(s->cli->out);
+	digest_wipe(s->made, sizeof(s->made));
+}
+
+static int
+look_held(struct serve *s, struct db *db, struct err *e)
+{
+	struct str note;
+	struct log_line l;
+
+	TRY(restored_look(db, s->cli->arena, &note, e));
+	s->api.held = note.p != NULL;
+	if (!s->api.held)
+		return OK;
+	log_begin(&l, LOG_WARN,
+	    "this store was restored: nothing is delivered, relayed or fetched until hikyaku resume");
+	log_str(&l, "backup", note);
 	log_end(&l);
 	return OK;
 }
@@ -185,7 +199,6 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 static int
 first_run(struct serve *s, struct err *e)
 {
-	char made[PASSWORD_MADE_LEN + 1] = "";
 	struct db *db CLEANUP(db_closep) = NULL;
 	bool first = false;
 
@@ -196,38 +209,18 @@ first_run(struct serve *s, struct err *e)
 	TRY(session_key_open(
 	    db, s->api.keyring, s->conf->session_secret, &s->api.session, e));
 	TRY(accounts_first(db, str_of(s->conf->admin_password), clock_now_us(),
-	    made, &first, e));
-	return first && made[0] ? tell_password(s, made, e) : OK;
-}
-
-/* server.roles: no word but ours, and none at all means every one. */
-static int
-check_roles(const struct conf *c, struct err *e)
-{
-	struct str rest = str_of(c->server_roles);
-
-	while (rest.n > 0) {
-		struct str word = str_cut(&rest, ',');
-
-		if (!str_listed(STR("api,deliver,fetch,relay"), ',', word))
-			return err_set(e, ERR_INVALID,
-			    "server.roles must be of api, deliver, fetch and relay, not \"%.*s\"",
-			    word.n < 40 ? (int)word.n : 40, word.p);
-	}
-	return OK;
-}
-
-static bool
-has_role(const struct conf *c, const char *role)
-{
-	return !c->server_roles[0] ||
-	       str_listed(str_of(c->server_roles), ',', str_of(role));
+	    s->made, &first, e));
+	if (first && s->made[0])
+		TRY(keep_password(s, e));
+	return look_held(s, db, e);
 }
 
 static int
 start_relays(struct serve *s, struct err *e)
 {
-	for (int i = 0; i < s->n_outboxes && has_role(s->conf, "relay"); i++)
+	if (!setup_role(s->conf, "relay") || s->api.held)
+		return OK;
+	for (int i = 0; i < s->n_outboxes; i++)
 		TRY(relay_start(
 		    &(struct relay_opts){
 			.outbox = &s->outboxes[i],
@@ -286,7 +279,7 @@ start_fetcher(struct serve *s, struct err *e)
 	    .keyring = s->api.keyring,
 	    .node = &s->node,
 	    .tail = s->api.tail,
-	    .schedule = has_role(s->conf, "fetch"),
+	    .schedule = setup_role(s->conf, "fetch") && !s->api.held,
 	    .fault = s->api.fault,
 	};
 
@@ -301,13 +294,13 @@ start_threads(struct serve *s, struct err *e)
 	    .store = s->api.store,
 	    .dir = c->data,
 	    .disk_free_min = c->disk_free_min,
-	    .keep = keep_of(c),
+	    .keep = setup_keep(c),
 	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
 	    .committed = on_commit,
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
-	    .look = look_access,
+	    .look = look_more,
 	    .arg = s,
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS,
@@ -341,7 +334,8 @@ start_threads(struct serve *s, struct err *e)
 	s->api.resealer = resealer_new(s->api.append, s->api.keyring, s->conf);
 	if (s->stale)
 		TRY(resealer_start(s->api.resealer, e));
-	if (c->webhook_enabled && has_role(c, "deliver"))
+	s->api.backup = backup_new(s->api.append, c->data);
+	if (c->webhook_enabled && setup_role(c, "deliver") && !s->api.held)
 		TRY(start_deliveries(s, e));
 	TRY(start_errands(s, e));
 	return start_fetcher(s, e);
@@ -382,28 +376,15 @@ start_access(struct serve *s, struct err *e)
 	return OK;
 }
 
-/*
- * One takes 100,000 requests a second. The other cores have work too: two of
- * them on two cores were a fifth slower than one.
- */
-static int
-http_threads(const struct conf *c)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (c->http_threads > 0)
-		return (int)c->http_threads;
-	return cores < 4 ? 1 : (int)(cores / 2 < 64 ? cores / 2 : 64);
-}
-
 static int
 start_server(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
 	struct arena *a = s->cli->arena;
-	const char *listen = c->server_listen;
+	struct listening sockets;
 	struct server_opts o = {
-	    .threads = http_threads(c),
+	    .sockets = &sockets,
+	    .threads = setup_threads(c),
 	    .body_max = (size_t)c->http_body_max,
 	    .idle_timeout_s = (int)(c->http_idle_timeout_ms / 1000),
 	    .request_timeout_s = (int)(c->http_request_timeout_ms / 1000),
@@ -422,10 +403,10 @@ start_server(struct serve *s, struct err *e)
 	share_init(&s->api.followers);
 	share_init(&s->api.tries);
 	o.hooks = api_hooks(&s->api);
-	if (!listen[0])
-		listen =
-		    arena_fmt(a, "127.0.0.1:%lld", (long long)c->server_port).p;
-	o.listen = listen;
+	/* Whoever comes while the parts are built anew waits for them. */
+	sockets = *s->sockets;
+	for (size_t i = 0; i < sockets.n; i++)
+		sockets.fds[i] = fcntl(sockets.fds[i], F_DUPFD_CLOEXEC, 0);
 	return server_start(&o, &s->server, e);
 }
 
@@ -456,14 +437,19 @@ tell_address(const struct serve *s)
 	}
 }
 
-static void
-wait_for_signal(const sigset_t *set)
+/* False: the parts shall be built anew. */
+static bool
+wait_for_end(const sigset_t *set)
 {
 	int sig = 0;
 
 	while (sigwait(set, &sig) != 0 || sig == SIGHUP)
 		;
-	log_fmt(LOG_INFO, "stopping", "signal %d", sig);
+	if (sig == SIGUSR1)
+		log_err(LOG_INFO, "leave to deliver was given", NULL);
+	else
+		log_fmt(LOG_INFO, "stopping", "signal %d", sig);
+	return sig != SIGUSR1;
 }
 
 static void
@@ -493,6 +479,7 @@ take_down(struct serve *s)
 	auth_free(s->api.auth);
 	jobs_stop(s->jobs);
 	resealer_end(s->api.resealer);
+	backup_end(s->api.backup);
 	append_stop(s->api.append);
 	errands_free(s->api.errands);
 	fetcher_free(s->api.fetcher);
@@ -500,6 +487,7 @@ take_down(struct serve *s)
 	failures_free(s->failures);
 	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);
+	backup_free(s->api.backup);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);
 	limiter_free(s->api.people);
@@ -522,7 +510,7 @@ start_log(struct serve *s, struct err *e)
 		rc = log_folder_open(c->log_folder,
 		    c->log_retention_ms * US_PER_MS, clock_now_us(), &s->logs,
 		    &fd, e);
-	cli_log(s->cli, log_least(c), fd);
+	cli_log(s->cli, setup_log(c), fd);
 	return rc;
 }
 
@@ -535,7 +523,11 @@ build(struct serve *s, struct err *e)
 		log_err(LOG_WARN,
 		    "webhook.retry.job.interval.ms does nothing: retries are made when they are due",
 		    NULL);
-	TRY(check_roles(s->conf, e));
+	if (s->conf->env_old)
+		log_fmt(LOG_WARN,
+		    "environment variables want the prefix HIKYAKU_, and are not read without it by the next version",
+		    "%s", s->conf->env_old);
+	TRY(setup_roles(s->conf, e));
 	TRY(oidc_check(s->conf, e));
 	s->n_outboxes = TRY(outbox_all(s->conf, s->outboxes, e));
 	TRY(guard_new(s->conf, &s->guard, e));
@@ -550,30 +542,50 @@ build(struct serve *s, struct err *e)
 	return start_relays(s, e);
 }
 
-int
-verb_serve(struct cli *c, struct err *e)
+/* Until a signal ends it; true: it shall be run again. */
+static int
+serve_run(struct cli *c, struct listening *l, const sigset_t *set,
+    bool *ret_again, struct err *e)
 {
 	struct serve s = {.cli = c,
 	    .conf = &c->conf,
 	    .lock_fd = -1,
+	    .sockets = l,
 	    .api = {.conf = &c->conf}};
+	int rc = build(&s, e);
+	bool end = rc < 0;
+
+	if (rc == OK)
+		tell_address(&s);
+	tell_password(&s);
+	end = end || wait_for_end(set);
+	if (end)
+		setup_close(l);
+	take_down(&s);
+	if (rc == OK && end)
+		log_err(LOG_INFO, "stopped", NULL);
+	cli_log(c, LOG_WARN, STDERR_FILENO);
+	log_folder_close(s.logs);
+	*ret_again = !end;
+	return rc;
+}
+
+int
+verb_serve(struct cli *c, struct err *e)
+{
+	struct listening l = {.n = 0};
 	sigset_t set;
+	bool again = true;
 	int rc;
 
 	cli_signals(&set);
 	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGUSR1);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	rc = build(&s, e);
-	if (rc == OK) {
-		tell_address(&s);
-		wait_for_signal(&set);
-	}
-	take_down(&s);
-	if (rc == OK)
-		log_err(LOG_INFO, "stopped", NULL);
-	cli_log(c, LOG_WARN, STDERR_FILENO);
-	log_folder_close(s.logs);
+	rc = setup_listen(&c->conf, &l, e);
+	while (rc == OK && again)
+		rc = serve_run(c, &l, &set, &again, e);
 	return rc;
 }

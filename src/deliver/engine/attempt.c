@@ -12,6 +12,7 @@
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
 #include "deliver/limits.h"
+#include "event/cloud/trace.h"
 #include "http/url.h"
 #include "match/jq/jq.h"
 #include "sink/sink_driver.h"
@@ -330,6 +331,7 @@ static void
 fill_attempt(struct attempt *a)
 {
 	const struct wish *w = deliver_wish(a->d, a->s.row.sub);
+	struct str trace;
 
 	a->ev = letter_event(a->letter);
 	a->at = (struct request_attempt){
@@ -350,6 +352,12 @@ fill_attempt(struct attempt *a)
 		a->ev.rendered = a->test->rendered;
 	if (a->test && a->test->conf.n > 0)
 		a->at.subscription_id = a->test->uid;
+	if (trace_of(a->ev.body, &trace)) {
+		char *next = arena_alloc(a->arena, TRACE_LEN + 1);
+
+		trace_next(trace, next);
+		a->at.trace = (struct str){next, TRACE_LEN};
+	}
 }
 
 static struct kept_conf *

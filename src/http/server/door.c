@@ -505,7 +505,11 @@ open_sockets(struct door *d, struct err *e)
 {
 	const struct server_opts *o = &d->s->o;
 
-	if (o->listen)
+	if (o->sockets) {
+		memcpy(d->fds, o->sockets->fds, sizeof(o->sockets->fds));
+		d->n_tcp = o->sockets->n;
+		d->port = o->sockets->port;
+	} else if (o->listen)
 		TRY(listen_tcp(o->listen, d->fds, &d->n_tcp, &d->port, e));
 	d->n_fds = d->n_tcp;
 	if (!o->unix_path)

@@ -11,6 +11,12 @@
 
 #define LISTEN_MAX 8
 
+struct listening {
+	int fds[LISTEN_MAX];
+	size_t n;
+	int port;
+};
+
 /* ERR_INVALID for an address that is none, ERR_IO. Returns in *ret_n ≥ 1. */
 int listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
     int *ret_port, struct err *e) MUST_CHECK;

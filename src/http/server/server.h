@@ -27,6 +27,7 @@
 
 #include "http/server/req.h"
 
+struct listening;
 struct nets;
 struct server;
 
@@ -59,7 +60,9 @@ struct server_hooks {
 };
 
 struct server_opts {
-	const char *listen;    /* HOST:PORT, [::1]:PORT, :PORT; NULL: none */
+	const char *listen; /* HOST:PORT, [::1]:PORT, :PORT; NULL: none */
+	const struct listening *sockets; /* instead: listen.h; they are its
+					    own from the start on */
 	const char *unix_path; /* socket in the data folder; NULL: none */
 	int threads;
 	size_t body_max;       /* bytes: 413 past it */
