@@ -49,7 +49,7 @@ static const struct row ROWS[] = {
     {4, TENANT, "A", 1, "2026-01-10T12:00:00Z", false, HK_APPLY},
     {4, TENANT, "A", 2, "2026-01-10T12:00:02Z", true, HK_APPLY},
     {4, TENANT, "A", 3, "2026-01-10T12:00:01Z", false, HK_STALE},
-    {4, TENANT, "A", 4, "2026-01-10T12:00:02Z", false, HK_STALE},
+    {4, TENANT, "A", 4, "2026-01-10T12:00:02Z", false, HK_APPLY},
     {4, TENANT, "A", 5, "2026-01-10T12:00:02Z", true, HK_APPLY},
     {4, TENANT, "A", 6, "2026-01-10T12:00:01Z", true, HK_STALE},
     {4, TENANT, "A", 7, "2026-01-10T12:00:03Z", false, HK_APPLY},

@@ -49,9 +49,10 @@ CREATE INDEX IF NOT EXISTS processed_effects_at ON processed_effects (processed_
 -- 'apply', 'seen' (processed before) or 'stale' (older than what was applied).
 --
 -- Older is strictly older: one save makes several events with one version, and
--- all of them apply. Versions are instants: 12:00+01:00 is 11:00Z. At the
--- version of a tombstone nothing applies but the delete itself. An event without
--- a version is never stale. What is stale counts as processed.
+-- all of them apply, also those of the save that deleted the record: the same
+-- rule as a subscription's dropStale. Versions are instants: 12:00+01:00 is
+-- 11:00Z. An event without a version is never stale. What is stale counts as
+-- processed.
 --
 -- Two sessions with the same event or record wait for each other here, since
 -- ON CONFLICT waits for the other's commit.
@@ -75,8 +76,7 @@ BEGIN
 	VALUES (tenant, object, record, at_version, coalesce(is_delete, false))
 	ON CONFLICT (tenant_id, object_name, record_id) DO UPDATE
 	SET version = excluded.version, deleted = excluded.deleted
-	WHERE excluded.version > l.version
-	   OR (excluded.version = l.version AND (excluded.deleted OR NOT l.deleted));
+	WHERE excluded.version >= l.version;
 	GET DIAGNOSTICS n = ROW_COUNT;
 	RETURN CASE WHEN n = 0 THEN 'stale' ELSE 'apply' END;
 END $$;

@@ -66,9 +66,9 @@ SELECT '' AS tenant_id, '' AS event_id, '' AS object_name, '' AS record_id,
 WHERE 0;
 
 -- Older is strictly older: one save makes several events with one version, and
--- all of them apply. At the version of a tombstone nothing applies but the
--- delete itself. An event without a version is never stale. What is stale
--- counts as processed.
+-- all of them apply, also those of the save that deleted the record: the same
+-- rule as a subscription's dropStale. An event without a version is never stale.
+-- What is stale counts as processed.
 CREATE TRIGGER hikyaku_apply_insert INSTEAD OF INSERT ON hikyaku_apply
 BEGIN
 	-- The version as an instant: whole seconds, then up to six digits.
@@ -96,9 +96,7 @@ BEGIN
 			WHERE l.tenant_id = NEW.tenant_id
 			  AND l.object_name = NEW.object_name
 			  AND l.record_id = NEW.record_id
-			  AND (l.version_us > hikyaku_verdict.version_us OR
-			       (l.version_us = hikyaku_verdict.version_us
-			        AND l.deleted = 1 AND coalesce(NEW.deleted, 0) = 0)))
+			  AND l.version_us > hikyaku_verdict.version_us)
 		THEN 'stale'
 		ELSE 'apply' END;
 

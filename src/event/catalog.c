@@ -113,9 +113,9 @@ catalog_version(
 	for (const struct field *f = t->fields; f->name; f++)
 		if (strcmp(f->name, "recordVersion") == 0)
 			j = json_get(payload, f->name);
-	return json_is(j, JSON_STRING) && time_parse(j->text, ret_us, NULL)
-		   ? j
-		   : NULL;
+	if (!j || j->type != JSON_STRING || !time_parse(j->text, ret_us, NULL))
+		return NULL;
+	return j;
 }
 
 /* Behind the name of the object ids begin, whose letters' case is free. */

@@ -1,5 +1,6 @@
 #include "source/row.h"
 
+#include "base/conf/conf.h"
 #include "base/test.h"
 #include "source/limits.h"
 #include "source/refused.h"
@@ -199,15 +200,23 @@ test_table(void **)
 		NULL},
 	};
 
-	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		char got[OUTBOX_TABLE_MAX] = "";
-		struct err e;
-		int rc = outbox_table(ROWS[i].in, got, &e);
+	struct outbox_opts got[OUTBOXES_MAX];
+	struct conf c;
+	struct err e;
 
-		assert_int_equal(rc, ROWS[i].out ? OK : ERR_INVALID);
+	assert_int_equal(conf_init(&c, &e), OK);
+	assert_int_equal(outbox_all(&c, got, &e), 0);
+	c.outbox_url = "sqlite:///x";
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		int rc;
+
+		c.outbox_table = ROWS[i].in;
+		rc = outbox_all(&c, got, &e);
+		assert_int_equal(rc, ROWS[i].out ? 1 : ERR_INVALID);
 		if (ROWS[i].out)
-			assert_string_equal(got, ROWS[i].out);
+			assert_string_equal(got[0].table, ROWS[i].out);
 	}
+	conf_done(&c);
 	assert_string_equal(outbox_file("sqlite:///x/y.db"), "/x/y.db");
 	assert_null(outbox_file("postgres://x/y"));
 }

@@ -89,16 +89,16 @@ def now():
 
 def envelope(type="RecordUpdated", key=None, tenant=TENANT, payload=None, **over):
     """A valid envelope; a field given as ... is left out."""
-    record = new_id()
+    record, version = new_id(), now()
     if payload is None:
         payload = {"objectName": "Account", "recordId": record, "ownerId": new_id(),
-                   "changedFields": ["Name"], "recordVersion": now()}
+                   "changedFields": ["Name"], "recordVersion": version}
     ev = {"eventId": new_id(), "schemaVersion": 1, "eventType": type,
           "occurredAt": now(), "tenantId": tenant,
           "producer": {"service": "tests", "instanceId": "t-1"},
           "correlationId": new_id(),
           "sequence": {"partitionKey": key or f"Account:{tenant}:{record}",
-                       "recordVersion": now()},
+                       "recordVersion": version},
           "payload": payload}
     ev.update(over)
     return {k: v for k, v in ev.items() if v is not ...}

@@ -155,6 +155,32 @@ def test_strict(t):
         422, pointer="/data/objectName")
     c.post("/v1/events", b'{"objectName":1}', binary(type="RecordDeleted")).want(
         422, pointer="/objectName")
+    # Key and version are the payload's: filled in, or named.
+    data, key = deleted()
+    for how in (..., key):
+        ev = ce(type="RecordDeleted", subject=..., partitionkey=how, data=data)
+        c.post("/v1/events", ev, ONE).want(202)
+        same(get(c, ev["id"])["sequence"], {"partitionKey": key, "recordVersion": data["recordVersion"]}, "sequence")
+    c.post("/v1/events", ce(type="RecordDeleted", data=data), ONE).want(422, pointer="/partitionkey", says=key)
+    c.post("/v1/events", ce(type="RecordDeleted", subject=key, data=data, recordversion="2020-01-01T00:00:00Z"),
+           ONE).want(422, pointer="/recordversion")
+    c.post("/v1/events", json.dumps(data).encode(), binary(type="RecordDeleted", subject="mine")).want(
+        422, pointer="ce-partitionkey")
+
+
+def deleted():
+    data = {"objectName": "Account", "recordId": new_id(), "deleted": True, "recordVersion": "2026-01-10T12:34:56.7Z"}
+    return data, f"Account:{TENANT}:{data['recordId']}"
+
+
+def test_open_mode_fills_in(t):
+    c = t.srv.client()
+    data, key = deleted()
+    body, head = json.dumps(data).encode(), binary(type="RecordDeleted")
+    head.pop("ce-subject", None)
+    id = c.post("/v1/events", body, head).want(202).json["eventId"]
+    same(get(c, id)["sequence"], {"partitionKey": key, "recordVersion": data["recordVersion"]}, "sequence")
+    same(c.post("/v1/events", body, head).want(202).json["duplicate"], True, "a repeat is the same event")
 
 
 FIELDS = ("eventId", "schemaVersion", "eventType", "occurredAt", "tenantId", "producer",

@@ -164,6 +164,42 @@ def test_too_large_and_strict(t):
         srv.stop()
 
 
+def test_key_and_version_of_known_types(t):
+    """Filled in where the row has none, refused in strict mode where they are not the payload's."""
+    rec = "22222222-2222-4222-8222-222222222222"
+    payload = {"objectName": "Account", "recordId": rec, "deleted": True, "recordVersion": "2026-01-10T12:34:56.700Z"}
+    key = f"Account:{TENANT}:{rec}"
+    known = {"event_type": "RecordDeleted", "payload": json.dumps(payload)}
+    for box in outboxes(t):
+        if isinstance(box, Lite):
+            box.sql("DROP TABLE outbox_events")
+            box.sql(outbox.shipped("sqlite.sql").replace("partition_key  TEXT    NOT NULL", "partition_key  TEXT"),
+                    script=True)
+        else:
+            box.sql("ALTER TABLE outbox_events ALTER partition_key DROP NOT NULL")
+        rows = [row(None, 1, record_version=None, **known), row(key, 2, record_version=None, **known),
+                row("mine", 3, record_version=None, **known), row(key, 4, **known),
+                row(None, 5, record_version=None)]
+        box.put(rows)
+        srv = serve(t, box, EVENT_SCHEMA_MODE="strict")
+        c = srv.client()
+        got = relayed(c, 2)
+        until(lambda: box.waiting() == 0, "all are marked", 20)
+        for e in got:
+            same(e["sequence"], {"partitionKey": key, "recordVersion": payload["recordVersion"]}, "filled in")
+        same([e["eventId"] for e in got], [r["event_id"] for r in rows[:2]], "these two")
+        dead = c.get("/v1/dead-letters").want(200).json["data"]
+        at = [c.get("/v1/dead-letters/" + d["id"]).json["event"]["payload"]["pointer"] for d in dead]
+        same(sorted(at), ["/sequence/partitionKey", "/sequence/partitionKey", "/sequence/recordVersion"], "where")
+        # Read again, they are the same events.
+        srv.kill9()
+        box.sql("UPDATE outbox_events SET published_at = NULL")
+        srv.start()
+        until(lambda: box.waiting() == 0, "marked again", 20)
+        same(metric(srv, "hikyaku_relay_known_total"), 2.0, "known")
+        srv.stop()
+
+
 def test_a_large_row_is_kept_whole(t):
     """Refused for its type, mended by hand of nobody: the copy is all there was."""
     for box in outboxes(t):

@@ -1,11 +1,14 @@
 """dropStale and coalesce: nothing older after something newer; the newest of what waits."""
+import os
 import random
+import sqlite3
 import threading
 import time
 from datetime import datetime, timedelta, timezone
 
+import hk
 import receiver
-from hk import TENANT, check, envelope, new_id, same, until
+from hk import ROOT, TENANT, check, envelope, new_id, same, until
 from receiver import Receiver
 
 SETTINGS = {**receiver.SETTINGS, "TIME_SCALE": "100"}
@@ -18,10 +21,12 @@ def at(n):
 
 
 def change(record, version, type="RecordUpdated", **more):
-    payload = {"objectName": "Account", "recordId": record, "ownerId": new_id(),
-               "changedFields": ["Name"], "recordVersion": at(0), "deleted": True}
     if isinstance(version, int):
         version = at(version)
+    payload = {"objectName": "Account", "recordId": record, "ownerId": new_id(),
+               "changedFields": ["Name"], "deleted": True}
+    if version:
+        payload["recordVersion"] = version
     key = more.pop("key", f"Account:{TENANT}:{record}")
     return envelope(type, payload=payload,
                     sequence={"partitionKey": key, "recordVersion": version}, **more)
@@ -129,6 +134,57 @@ def test_a_deletion_is_a_tombstone(t):
     c.publish(change(rec, 6, "RecordCreated")).want(202)
     r.wait_for(2, "/d")
     r.quiet(0.2, "/d")
+
+
+# The record's events in turn: type, version, and whether it is stale. The same
+# for what is sent (dropStale) and for what a consumer applies (lib/sql).
+STORIES = (
+    (("RecordUpdated", 5, False), ("RecordDeleted", 5, False), ("RecordDeleted", 5, False)),
+    (("RecordDeleted", 5, False), ("RecordUpdated", 4, True), ("RecordCreated", 1, True), ("RecordDeleted", 4, True),
+     ("RecordUpdated", 5, False), ("RecordUpdated", 4, True), ("RecordCreated", 6, False)),
+    (("RecordUpdated", 7, False), ("RecordDeleted", 6, True), ("OwnerChanged", 7, False), ("RecordDeleted", 7, False),
+     ("OwnerChanged", 7, False), ("RecordUpdated", 6, True)),
+    (("RecordDeleted", None, False), ("RecordUpdated", 3, False), ("RecordDeleted", None, False),
+     ("RecordUpdated", 2, True), ("RecordUpdated", 3, False)),
+)
+
+
+def helper_sqlite(t):
+    db = sqlite3.connect(":memory:")
+    with open(os.path.join(ROOT, "lib/sql/sqlite.sql")) as f:
+        db.executescript(f.read())
+
+    def verdict(record, kind, version):
+        db.execute("INSERT INTO hikyaku_apply VALUES (?, ?, 'Account', ?, ?, ?)",
+                   (TENANT, new_id(), record, version, kind == "RecordDeleted"))
+        return db.execute("SELECT verdict FROM hikyaku_verdict").fetchone()[0]
+    return verdict
+
+
+def helper_postgres(t):
+    url = hk.pg_database(hk.PG_URL)
+    with open(os.path.join(ROOT, "lib/sql/postgres.sql")) as f:
+        hk.psql(url, f.read())
+
+    def verdict(record, kind, version):
+        when = f"'{version}'" if version else "NULL"
+        return hk.psql(url, f"SELECT hikyaku_verdict('{TENANT}', '{new_id()}', 'Account', '{record}', {when}, "
+                            f"{kind == 'RecordDeleted'})")
+    return verdict
+
+
+def test_a_deletes_version_is_treated_alike(t):
+    c, r = t.srv.client(), Receiver(t)
+    helper = (helper_postgres if hk.STORE == "postgres" else helper_sqlite)(t)
+    s = subscribe(c, r, "/alike", dropStale=True)
+    for story in STORIES:
+        rec = new_id()
+        for kind, n, stale in story:
+            ev = change(rec, n, kind)
+            c.publish(ev).want(202)
+            d = delivery(c, s, ev)
+            same(d["status"], "DROPPED" if stale else "SUCCESS", f"dropStale: {kind} {n} of {story}")
+            same(helper(rec, kind, n and at(n)), "stale" if stale else "apply", f"lib/sql: {kind} {n} of {story}")
 
 
 def test_the_record_is_the_payloads(t):

@@ -66,16 +66,17 @@ CREATE TABLE IF NOT EXISTS settings(
     kind TEXT NOT NULL, id TEXT NOT NULL, object_name TEXT NOT NULL, value TEXT NOT NULL,
     active INTEGER NOT NULL, at_us INTEGER NOT NULL,
     PRIMARY KEY (kind, id)) WITHOUT ROWID;
--- Where an event has it; `about` is the first part of its key, else the object's.
-CREATE VIEW IF NOT EXISTS setting_kinds(type, kind, about, id, second, object, value) AS VALUES
-    ('MetadataChanged', 'metadata', NULL, '$.objectName', '$.resourceId', '$.objectName', '$.changeType'),
-    ('PermissionChanged', 'permission', 'Permission', '$.subject.id', NULL, NULL, '$.subject.type'),
-    ('RoleHierarchyChanged', 'role', 'Role', '$.roleId', NULL, NULL, '$.parentRoleId'),
-    ('GroupMemberChanged', 'group', 'Group', '$.groupId', '$.memberId', NULL, '$.memberType'),
-    ('TerritoryAssignmentChanged', 'territory', 'Territory', '$.territoryId', '$.assignedId', NULL, '$.assignmentType'),
-    ('SharingConfigChanged', 'config', NULL, '$.objectName', NULL, '$.objectName', '$.newOWD'),
-    ('AutomationConfigChanged', 'automation', NULL, '$.automationId', NULL, '$.objectName', '$.automationName'),
-    ('ApprovalConfigChanged', 'process', NULL, '$.processId', NULL, '$.objectName', '$.processName');
+-- Where an event has it; `about` is the first part of its key, else the object's;
+-- `last` is the last one, where it is not the id.
+CREATE VIEW IF NOT EXISTS setting_kinds(type, kind, about, id, second, object, value, last) AS VALUES
+    ('MetadataChanged', 'metadata', NULL, '$.objectName', '$.resourceId', '$.objectName', '$.changeType', '$.resourceId'),
+    ('PermissionChanged', 'permission', 'Permission', '$.subject.id', NULL, NULL, '$.subject.type', NULL),
+    ('RoleHierarchyChanged', 'role', 'Role', '$.roleId', NULL, NULL, '$.parentRoleId', NULL),
+    ('GroupMemberChanged', 'group', 'Group', '$.groupId', '$.memberId', NULL, '$.memberType', NULL),
+    ('TerritoryAssignmentChanged', 'territory', 'Territory', '$.territoryId', '$.assignedId', NULL, '$.assignmentType', NULL),
+    ('SharingConfigChanged', 'config', NULL, '$.objectName', NULL, '$.objectName', '$.newOWD', 'sharing'),
+    ('AutomationConfigChanged', 'automation', NULL, '$.automationId', NULL, '$.objectName', '$.automationName', NULL),
+    ('ApprovalConfigChanged', 'process', NULL, '$.processId', NULL, '$.objectName', '$.processName', NULL);
 
 -- What an event says of a setting. Types that are none change nothing.
 CREATE VIEW IF NOT EXISTS setting_told AS SELECT '' AS type, '' AS payload, 0 AS at_us;
@@ -100,7 +101,8 @@ CREATE TRIGGER IF NOT EXISTS setting_changed INSTEAD OF INSERT ON setting_change
     INSERT INTO saving VALUES (0);
     INSERT INTO setting_told SELECT NEW.type, NEW.payload, at_us FROM save;
     INSERT INTO tell SELECT NEW.type, coalesce(k.about, (NEW.payload ->> 'objectName') || '#config'),
-                            json_extract(NEW.payload, k.id), NULL, json_set(NEW.payload, '$.effectiveAt', s.at)
+                            CASE WHEN k.last LIKE '$%' THEN json_extract(NEW.payload, k.last)
+                                 ELSE coalesce(k.last, json_extract(NEW.payload, k.id)) END, NULL, json_set(NEW.payload, '$.effectiveAt', s.at)
       FROM setting_kinds k, save s WHERE k.type = NEW.type;
 END;
 

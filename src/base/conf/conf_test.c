@@ -138,6 +138,49 @@ later_places_win(void **)
 	(void)unlink(path);
 }
 
+/* outbox.NAME.x: the settings of a name, in the same places. */
+static void
+groups_have_names(void **)
+{
+	char file[] = "OUTBOX_SHOP_BATCH=7", ours[] = "HIKYAKU_OUTBOX_A_B_URL=";
+	char none[] = "OUTBOX_SHOP=1", plain[] = "OUTBOX_BATCH=5";
+	char other[] = "MY_OUTBOX_SHOP_BATCH=9", odd[] = "OUTBOX__URL=x";
+	char *const env[] = {file, ours, none, plain, other, odd, NULL};
+	static const char *const BAD[] = {"outbox.shop.x", "outbox.Shop.url",
+	    "outbox.-a.url", "outbox..url", "outbox.a.b.url", "http.a.threads",
+	    "outbox.a12345678901234567890123456789012.url"};
+	struct buf b = BUF(MIB);
+	struct conf c;
+	struct err e;
+
+	assert_int_equal(conf_init(&c, &e), OK);
+	assert_int_equal(conf_read(&c, "f",
+			     STR("outbox.batch = 3\noutbox.shop.batch = 4\n"
+				 "outbox.shop.poll = 20ms\n"),
+			     &e),
+	    OK);
+	assert_int_equal(conf_env(&c, env, &e), OK);
+	assert_int_equal(c.outbox_batch, 5);
+	assert_int_equal(c.n_named, 2);
+	assert_string_equal(c.named[0].name, "shop");
+	assert_int_equal(c.named[0].own->outbox_batch, 7);
+	assert_int_equal(c.named[0].own->outbox_poll_ms, 20);
+	assert_string_equal(c.named[0].own->outbox_table, "outbox_events");
+	assert_string_equal(c.named[1].name, "a-b");
+	conf_print(&c, &b);
+	buf_addc(&b, '\0');
+	assert_non_null(strstr(b.p, "outbox.batch = 5  # env\n"));
+	assert_non_null(strstr(b.p, "outbox.shop.batch = 7  # env\n"));
+	assert_non_null(
+	    strstr(b.p, "outbox.shop.poll = 20ms  # file line 3\n"));
+	for (size_t i = 0; i < COUNT_OF(BAD); i++)
+		assert_int_equal(conf_set(&c, str_of(BAD[i]),
+				     STR("sqlite:///x"), CONF_FLAG, &e),
+		    ERR_INVALID);
+	buf_done(&b);
+	conf_done(&c);
+}
+
 static void
 refuses_to_start(void **)
 {
@@ -250,6 +293,7 @@ main(void)
 	    cmocka_unit_test(reads_a_file),
 	    cmocka_unit_test(names_what_is_wrong),
 	    cmocka_unit_test(later_places_win),
+	    cmocka_unit_test(groups_have_names),
 	    cmocka_unit_test(refuses_to_start),
 	    cmocka_unit_test(prints_what_it_reads),
 	    cmocka_unit_test(documents_each_key),

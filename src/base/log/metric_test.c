@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "base/limits.h"
 #include "base/test.h"
 
 static struct buf text = BUF(MIB);
@@ -44,6 +45,31 @@ test_values(void **)
 	assert_str(value_of(write_all(), "hikyaku_events_appended_total"), "7");
 	assert_str(value_of(write_all(), "hikyaku_streams"), "3");
 	assert_str(value_of(write_all(), "hikyaku_events_known_total"), "0");
+}
+
+static void
+test_labels(void **)
+{
+	int a = metric_set_of("outbox", "a");
+
+	assert_int_equal(metric_set_of("outbox", "a"), a);
+	metric_add_in(a, M_RELAY_EVENTS, 2);
+	metric_add_in(0, M_RELAY_EVENTS, 1);
+	metric_set_in(a, M_RELAY_UP, 0);
+	assert_str(value_of(write_all(), "hikyaku_relay_events_total"), "1");
+	assert_str(
+	    value_of(write_all(), "hikyaku_relay_events_total{outbox=\"a\"}"),
+	    "2");
+	assert_str(
+	    value_of(write_all(), "hikyaku_relay_up{outbox=\"a\"}"), "0");
+	assert_null(strstr(write_all(), "hikyaku_relay_lag_rows{"));
+	for (int i = 1; i < METRIC_SETS_MAX; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(metric_set_of("outbox", name), i + 1);
+	}
+	assert_int_equal(metric_set_of("outbox", "more"), ERR_LIMIT);
 }
 
 /* A bucket counts what is at most its bound, and all below it. */
@@ -256,6 +282,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_values),
+	    cmocka_unit_test(test_labels),
 	    cmocka_unit_test(test_buckets),
 	    cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_statuses),
