@@ -17,7 +17,8 @@
 
 /* The tables by which they read bodies and queries. */
 #define DESCRIBE(run, body, query, says)                                       \
-	extern const struct member body[], query[];
+	extern const struct member body[];                                     \
+	extern const struct member query[];
 #define TABLE(table) extern const struct member table[];
 #include "api/describe.tbl"
 #undef TABLE

@@ -291,7 +291,7 @@ add_mark(struct buf *b, struct str mark)
 	enum openapi_way way;
 
 	mark = str_from(mark, required);
-	way = mark.p[0] == '>' ? OPENAPI_SHOWN : OPENAPI_TAKEN;
+	way = str_starts(mark, STR(">")) ? OPENAPI_SHOWN : OPENAPI_TAKEN;
 	mark = str_from(mark, 1);
 	(required ? add_required : add_properties)(
 	    b, table_get(str_cut(&mark, ' ')), way, mark);

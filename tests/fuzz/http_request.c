@@ -44,13 +44,10 @@ echo(struct req *r, struct db *, struct err *)
 static int
 limits(struct req *r, struct db *, struct err *e)
 {
-	static const char *const ONLY[] = {"limit", "after", NULL};
 	struct form f = {r->query, r->n_query};
 	int64_t limit;
-	int rc = req_query_only(r, ONLY, e);
+	int rc = form_int(&f, "limit", 1, 100, 10, &limit, e);
 
-	if (rc == OK)
-		rc = form_int(&f, "limit", 1, 100, 10, &limit, e);
 	buf_addz(&r->out, "[]");
 	return rc;
 }

@@ -56,34 +56,6 @@ req_query(const struct req *r, const char *name, struct str *ret)
 	return form_each(&f, name, &at, ret);
 }
 
-static bool
-listed(const char *const *names, struct str name)
-{
-	for (; *names; names++)
-		if (str_eq(str_of(*names), name))
-			return true;
-	return false;
-}
-
-int
-req_query_only(const struct req *r, const char *const *names, struct err *e)
-{
-	for (size_t i = 0; i < r->n_query; i++) {
-		struct str name = r->query[i].name;
-		int shown = name.n < 64 ? (int)name.n : 64;
-
-		if (!listed(names, name))
-			return err_set(e, ERR_INVALID,
-			    "there is no parameter %.*s", shown, name.p);
-		for (size_t k = 0; k < i; k++)
-			if (str_eq(r->query[k].name, name))
-				return err_set(e, ERR_INVALID,
-				    "parameter %.*s is given twice", shown,
-				    name.p);
-	}
-	return OK;
-}
-
 int
 form_read(const struct req *r, struct form *ret, struct err *e)
 {

@@ -136,12 +136,6 @@ struct str req_header(const struct req *r, const char *name);
 void req_each_header(const struct req *r,
     bool (*each)(void *arg, struct str name, struct str value), void *arg);
 bool req_query(const struct req *r, const char *name, struct str *ret);
-/*
- * ERR_INVALID for a query parameter that is not among `names` (NULL ends), or
- * that is given twice.
- */
-int req_query_only(
-    const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
 /* Both are borrowed and must live as long as the request (its arena does). */
 /* A name that is there already is replaced; a cookie, when it is the same. */
 void req_add_header(struct req *r, const char *name, const char *value);
