@@ -490,7 +490,7 @@ harmless(struct str name)
 	    "x-nemakiware-timestamp", "x-webhook-event", "x-webhook-id",
 	    "x-timestamp", "x-pca-tenant", "x-pca-event-type",
 	    "x-pca-event-sender", "ce-specversion", "ce-id", "ce-source",
-	    "ce-type", "ce-time", "ce-subject", NULL};
+	    "ce-type", "ce-time", "ce-subject", "traceparent", NULL};
 
 	for (const char *const *n = NAMES; *n; n++)
 		if (str_eq_nocase(name, str_of(*n)))

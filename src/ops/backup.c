@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "audit/audit.h"
@@ -44,6 +45,24 @@ backup_new(struct append *append, const char *data)
 	return x;
 }
 
+/* A copy must not take the room that events need. */
+static int
+check_room(const char *data, struct err *e)
+{
+	char path[PATH_MAX];
+	struct statvfs fs;
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", data);
+	if (stat(path, &st) < 0 || statvfs(data, &fs) < 0 ||
+	    (int64_t)fs.f_bavail * (int64_t)fs.f_frsize >
+		st.st_size + BACKUP_SPARE)
+		return OK;
+	return err_set(e, ERR_FULL,
+	    "the disk of %.200s has no room for a copy of %lld MiB", data,
+	    (long long)(st.st_size / (off_t)MIB));
+}
+
 int
 backup_folder(const char *data, char *ret_path, size_t path_max, struct err *e)
 {
@@ -61,7 +80,7 @@ backup_folder(const char *data, char *ret_path, size_t path_max, struct err *e)
 		if (unlink(ret_path) < 0 && errno != ENOENT)
 			return err_set(e, ERR_IO, "%.200s: %m", ret_path);
 	}
-	return OK;
+	return check_room(data, e);
 }
 
 /* Its failure is the backup's, not the commit thread's. */

@@ -31,7 +31,7 @@ void backup_end(struct backup *x);  /* posts no more steps; NULL is fine */
 void backup_free(struct backup *x); /* after the append has stopped */
 
 /* Makes the folder for a copy, empty and for nobody else, and says the path of
- * the database in it. */
+ * the database in it. ERR_FULL when there is no room for one. */
 int backup_folder(const char *data, char *ret_path, size_t path_max,
     struct err *e) MUST_CHECK;
 

@@ -34,6 +34,7 @@
 #define STAT_MINUTES     2880    /* two days by the minute, then by the hour */
 
 /* Pages that a step of a backup copies: a MiB, some 2 ms of the commit thread. */
-#define BACKUP_STEP 128
+#define BACKUP_STEP     128
+#define BACKUP_SPARE    ((int64_t)256 << 20) /* of the disk, beside the copy */
 /* What is noted of a backup, and of a restored store. */
 #define BACKUP_NOTE_MAX (4 * KIB)

@@ -2,7 +2,7 @@
 import re
 
 import receiver
-from hk import check, envelope, same
+from hk import check, envelope, same, until
 from receiver import Receiver
 
 SETTINGS = {**receiver.SETTINGS, "TIME_SCALE": "100", "DELIVERY_KEEP_BODIES": "all"}
@@ -24,9 +24,11 @@ def test_carried(t):
     same(len(set(seen)), 2, "each try is a span")
     same(got[0].json, {**ev, "traceparent": TRACE}, "with the event")
     same(c.get(f"/v1/events/{ev['eventId']}").want(200).json["traceparent"], TRACE, "the API shows it")
-    d = c.get(f"/v1/deliveries?subscription={s['id']}").want(200).json["data"][0]
-    text = c.get(f"/v1/deliveries/{d['id']}").want(200).body.decode()
-    check(all(x in text for x in seen), "attempts show what was sent", text)
+
+    def attempts():
+        data = c.get(f"/v1/deliveries?subscription={s['id']}").want(200).json["data"]
+        return c.get(f"/v1/deliveries/{data[0]['id']}").want(200).body.decode() if data else ""
+    until(lambda: all(x in attempts() for x in seen), "attempts show what was sent")
     # a repeat under another trace is the same event
     same(c.publish(ev, {"traceparent": TRACE.replace("4bf9", "aaaa")}).json["duplicate"], True, "a repeat")
 

@@ -347,10 +347,13 @@ is_shared(struct cli *c, bool *ret, struct err *e)
 int
 verb_backup(struct cli *c, struct err *e)
 {
-	struct backing x = {
-	    .cli = c, .to = c->args.operands[0], .at_us = clock_now_us()};
+	struct str to = str_of(c->args.operands[0]);
+	struct backing x = {.cli = c, .at_us = clock_now_us()};
 	int rc;
 
+	while (to.n > 1 && str_ends(to, STR("/")))
+		to.n--;
+	x.to = arena_z(c->arena, to);
 	x.stream = strcmp(x.to, "-") == 0;
 	if (x.stream && isatty(STDOUT_FILENO))
 		return cli_usage(c, e, "a backup is nothing for a terminal");

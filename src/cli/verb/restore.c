@@ -1,4 +1,6 @@
+#include <dirent.h>
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/put.h"
@@ -116,29 +118,66 @@ tell(struct cli *c, const struct json *manifest)
 	    "resume: what was delivered after that time will be delivered once more.\n");
 }
 
+/* The database last: without it the folder has no store. */
+static int
+move_in(struct cli *c, const char *stage, struct err *e)
+{
+	static const char *const NAMES[] = {PARCEL_KEY, PARCEL_DB};
+	struct arena *a = c->arena;
+
+	for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
+		const char *from = parcel_path(a, stage, NAMES[i]);
+
+		if (access(from, F_OK) == 0)
+			TRY(parcel_move(
+			    from, parcel_path(a, c->conf.data, NAMES[i]), e));
+	}
+	return OK;
+}
+
+/* One that is there already may be a volume: it is filled, not replaced. */
+static int
+make_folder(const char *data, bool *ret_made, struct err *e)
+{
+	size_t n = 0;
+	DIR *dir;
+
+	*ret_made = mkdir(data, 0700) == 0;
+	if (!*ret_made && errno != EEXIST)
+		return err_set(e, ERR_IO, "%s: %m", data);
+	dir = opendir(data);
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		(void)closedir(dir);
+	return dir && n == 2 /* . and .. */
+		   ? OK
+		   : err_set(e, ERR_CONFLICT,
+			 "%s is no empty folder, and nothing is overwritten: name a new one by --data",
+			 data);
+}
+
 int
 verb_restore(struct cli *c, struct err *e)
 {
 	const char *data = c->conf.data;
-	const char *stage = arena_fmt(c->arena, "%s.part", data).p;
+	const char *stage = parcel_path(c->arena, data, "restore.part");
 	struct json *manifest = NULL;
+	bool made = false;
 	int rc;
 
-	/* One that is empty may go: the whole gets its name in one step. */
-	if (rmdir(data) < 0 && errno != ENOENT)
-		return err_set(e, ERR_CONFLICT,
-		    "%s is no empty folder, and nothing is overwritten: name a new one by --data",
-		    data);
-	TRY(parcel_folder(stage, e));
-	rc = bring_back(c, stage, &manifest, e);
+	TRY(make_folder(data, &made, e));
+	rc = parcel_folder(stage, e);
 	if (rc == OK)
-		rc = parcel_place(stage, data, e);
-	if (rc < 0) {
-		parcel_drop(c->arena, stage);
-		return rc;
-	}
-	tell(c, manifest);
-	return OK;
+		rc = bring_back(c, stage, &manifest, e);
+	if (rc == OK)
+		rc = move_in(c, stage, e);
+	parcel_drop(c->arena, stage);
+	if (rc == OK)
+		tell(c, manifest);
+	else if (made)
+		(void)rmdir(data);
+	return rc;
 }
 
 static int
