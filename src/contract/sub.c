@@ -185,7 +185,7 @@ static const struct member TOP[] = {
     OWN("secret", sub_secret_read, sub_secret_write),
     OWN("secrets", sub_secrets_read, sub_secrets_write),
     OWN("types", sub_types_read, sub_types_write),
-    {"tenants", MEMBER_UUIDS, AT(tenants), 1, SUB_TENANTS_MAX},
+    {"tenants", MEMBER_TENANTS, AT(tenants), 1, SUB_TENANTS_MAX},
     OWN("headers", sub_headers_read, sub_headers_write),
     OWN("auth", sub_auth_read, sub_auth_write),
     OWN("retry", sub_retry_read, sub_retry_write),

@@ -40,12 +40,14 @@ struct append;
 struct conf;
 struct mask;
 struct relay;
+struct types_live;
 
 struct relay_opts {
 	const struct conf *conf; /* outbox.* */
 	struct append *append;
 	const struct mask *mask;
-	bool strict;
+	struct types_live *types;
+	bool strict, exact; /* event.schema.mode, event.envelope */
 };
 
 /* ERR_INVALID for a wrong setting; that the outbox is away is no failure. */

@@ -26,6 +26,7 @@
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
+#include "event/type/types.h"
 #include "http/client/caller.h"
 #include "http/client/guard.h"
 #include "http/client/limits.h"
@@ -107,13 +108,15 @@ on_commit(void *arg, int64_t last_seq)
 	tail_committed(s->api.tail, last_seq);
 }
 
-/* What the jobs thread does for access. */
+/* What the jobs thread does for access, and for types of events. */
 static void
 look_access(void *arg, struct db *db, bool last)
 {
 	struct serve *s = arg;
 
 	failures_look(s->failures, last);
+	if (!last)
+		types_look(s->api.types, db, s->api.append);
 	if (store_shared(s->api.store))
 		rates_look(&s->rates, db, clock_mono_us());
 }
@@ -228,7 +231,9 @@ start_relay(struct serve *s, struct err *e)
 	    .conf = s->conf,
 	    .append = s->api.append,
 	    .mask = s->api.mask,
+	    .types = s->api.types,
 	    .strict = s->api.strict,
+	    .exact = s->api.exact,
 	};
 
 	if (!s->conf->outbox_url[0] || !has_role(s->conf, "relay"))
@@ -290,6 +295,19 @@ start_fetcher(struct serve *s, struct err *e)
 }
 
 static int
+load_types(struct serve *s, struct err *e)
+{
+	struct db *db = NULL;
+	int rc;
+
+	s->api.types = types_live_new();
+	TRY(db_open(s->api.store, DB_READ, &db, e));
+	rc = types_reload(s->api.types, db, e);
+	db_close(db);
+	return rc;
+}
+
+static int
 start_threads(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
@@ -319,6 +337,7 @@ start_threads(struct serve *s, struct err *e)
 	struct pool **const started[] = {
 	    &s->api.read, &s->api.check, &s->api.hooks};
 
+	TRY(load_types(s, e));
 	TRY(tail_start(s->api.store, &s->api.tail, e));
 	TRY(append_start(&append, &s->api.append, e));
 	tail_committed(s->api.tail, append_last_seq(s->api.append));
@@ -414,6 +433,8 @@ start_server(struct serve *s, struct err *e)
 	};
 
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
+	s->api.exact = str_eq(str_of(c->event_envelope), STR("strict"));
+	s->api.instance = s->node.host;
 	share_init(&s->api.followers);
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
@@ -493,6 +514,7 @@ take_down(struct serve *s)
 	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
+	types_live_free(s->api.types);
 	limiter_free(s->api.limiter);
 	limiter_free(s->api.people);
 	limiter_free(s->api.networks);

@@ -116,7 +116,7 @@ batch_fail(
 	(void)snprintf(text, sizeof(text), "%.*s", STR_ARG(why));
 	g->fails.v[g->fails.n++] = (struct core_dead){
 	    .row.sub = g->sub,
-	    .row.okey = letter_hash(l->key),
+	    .row.okey = letter_lane(l),
 	    .row.seq = l->seq,
 	    .at = deliver_now(g->b->d),
 	    .reason = (int)r,

@@ -1,4 +1,4 @@
-#include "event/catalog.h"
+#include "event/type/catalog.h"
 
 /* clang-format off */
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 /* clang-format on */
 
 #include "event/envelope.h"
-#include "event/schema.h"
+#include "event/type/schema.h"
 
 static struct arena *arena;
 

@@ -16,6 +16,7 @@
 #define CATALOG_VERSION 1 /* schemaVersion of every type here */
 
 struct event;
+struct faults;
 struct field;
 
 enum event_kind {
@@ -37,13 +38,11 @@ const struct event_type *catalog_find(struct str name); /* NULL: not here */
 /* The one after t, the first for NULL; NULL at the end. */
 const struct event_type *catalog_each(const struct event_type *t);
 
-/* ERR_INVALID with the pointer: /schemaVersion, or below /payload. */
-int catalog_check(const struct event_type *t, const struct event *ev,
-    struct err *e) MUST_CHECK;
+/* Adds what does not fit: at /schemaVersion, or below /payload. */
+void catalog_check(
+    const struct event_type *t, const struct event *ev, struct faults *ret);
 
 /* The JSON Schema of the payload. */
 void catalog_schema(const struct event_type *t, struct buf *b);
 /* One type for the API: {"type","kind","producer",…,"schema":{…}}. */
 void catalog_write(const struct event_type *t, struct buf *b);
-/* All of them, as an array in the table's order. */
-void catalog_write_all(struct buf *b);

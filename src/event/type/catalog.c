@@ -1,7 +1,8 @@
-#include "event/catalog.h"
+#include "event/type/catalog.h"
 
 #include "event/envelope.h"
-#include "event/schema.h"
+#include "event/type/fault.h"
+#include "event/type/schema.h"
 
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 #define FIELDS(...) ((const struct field[]){__VA_ARGS__, {.name = NULL}})
@@ -25,7 +26,7 @@
 	    .description = (d),                                                \
 	    .fields = FIELDS(__VA_ARGS__)},
 static const struct event_type TYPES[] = {
-#include "event/catalog.tbl"
+#include "event/type/catalog.tbl"
 };
 #undef TYPE
 
@@ -47,13 +48,19 @@ catalog_each(const struct event_type *t)
 	return t + 1 < TYPES + COUNT_OF(TYPES) ? t + 1 : NULL;
 }
 
-int
-catalog_check(const struct event_type *t, const struct event *ev, struct err *e)
+void
+catalog_check(
+    const struct event_type *t, const struct event *ev, struct faults *ret)
 {
-	if (ev->schema_version != CATALOG_VERSION)
-		return json_wrong(e, "/schemaVersion",
-		    "must be %d, the only one of %s", CATALOG_VERSION, t->name);
-	return schema_check(t->fields, ev->payload, "payload", e);
+	struct err e;
+
+	if (ev->schema_version == CATALOG_VERSION) {
+		schema_check(t->fields, ev->payload, "payload", ret);
+		return;
+	}
+	(void)json_wrong(&e, "/schemaVersion", "must be %d, the only one of %s",
+	    CATALOG_VERSION, t->name);
+	faults_add(ret, &e, false);
 }
 
 void
@@ -72,6 +79,7 @@ catalog_write(const struct event_type *t, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_z(b, "type", t->name);
+	put_bool(b, "builtin", true);
 	put_z(b, "kind", t->kind == EVENT_DOMAIN ? "Domain" : "Integration");
 	put_z(b, "producer", t->producer);
 	put_int(b, "schemaVersion", CATALOG_VERSION);
@@ -84,13 +92,4 @@ catalog_write(const struct event_type *t, struct buf *b)
 	put_name(b, "schema");
 	catalog_schema(t, b);
 	put_close(b, '}');
-}
-
-void
-catalog_write_all(struct buf *b)
-{
-	put_open(b, NULL, '[');
-	for (size_t i = 0; i < COUNT_OF(TYPES); i++)
-		catalog_write(&TYPES[i], b);
-	put_close(b, ']');
 }
