@@ -229,9 +229,9 @@ add_missing(const struct maker *m, const struct json *given, size_t index,
 		put_z(b, "instanceId", INSTANCE);
 		put_close(b, '}');
 	}
-	if (!json_get(given, "sequence")) {
+	if (!json_get(given, "sequence") && key.n > 0) {
 		put_open(b, "sequence", '{');
-		put_text(b, "partitionKey", key.n > 0 ? key : h->name);
+		put_text(b, "partitionKey", key);
 		put_close(b, '}');
 	}
 }

@@ -325,7 +325,7 @@ write_sequence(struct reader *c, struct buf *b)
 	if (key.n == 0)
 		key = c->v[SUBJECT];
 	put_open(b, "sequence", '{');
-	put_text(b, "partitionKey", key);
+	put_text(b, "partitionKey", key.n > 0 ? key : STR_EMPTY);
 	if (c->v[RECORDVERSION].n > 0)
 		put_text(b, "recordVersion", c->v[RECORDVERSION]);
 	put_close(b, '}');

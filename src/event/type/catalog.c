@@ -5,6 +5,7 @@
 #include "event/type/schema.h"
 
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
+#define NOBODY      ((const char *const[]){NULL})
 #define FIELDS(...) ((const struct field[]){__VA_ARGS__, {.name = NULL}})
 #define F(n, t, ...)                                                           \
 	{                                                                      \

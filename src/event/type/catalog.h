@@ -1,5 +1,6 @@
 /*
- * catalog.h - the twenty event types, version 1.
+ * catalog.h - the event types that are built in, version 1: the twenty of seed
+ * 003, and those that the server makes itself (feed., invoice., ops.).
  *
  * One constant table (catalog.tbl) says for each type what it means, who makes
  * it, who is expected to listen and what its payload holds. The check at
