@@ -6,6 +6,7 @@ import hk
 from hk import check, envelope, new_id, same
 from receiver import Receiver
 
+SETTINGS = {"WEBHOOK_URL_ALLOW_PRIVATE": "127.0.0.0/8"}
 SPACE = uuid.UUID("6b1f6e0a-9d0c-4c57-8f21-5d3a0e7c9b42")  # docs/event-types.md
 
 

@@ -355,8 +355,7 @@ write_all(struct reader *c, struct str tenant, struct buf *b)
 }
 
 static int
-finish(
-    struct reader *c, size_t bytes, struct str tenant, struct str *ret)
+finish(struct reader *c, size_t bytes, struct str tenant, struct str *ret)
 {
 	struct buf b CLEANUP(buf_done) = BUF(2 * bytes + FRAME_MAX);
 

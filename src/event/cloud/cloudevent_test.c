@@ -106,21 +106,19 @@ test_structured(void **)
 	    {"{" FULL ",\"correlationid\":\"not one\"}",
 		OUT("1", "", "core", "cloudevents",
 		    "\"correlationId\":\"b10085c5-032c-87e7-898e-03b3af6308db\",",
-		    "\"\"",
-		    "\"cloudEvent\":{\"correlationid\":\"not one\"},", "{}")},
+		    "\"\"", "\"cloudEvent\":{\"correlationid\":\"not one\"},",
+		    "{}")},
 	    /* Sources: one segment is a service of ours. */
 	    {"{" HEAD ",\"type\":\"a.b\",\"tenantid\":\"" TENANT
 	     "\",\"source\":\"/core%20%2Fapp\"}",
-		OUT("1", "", "core /app", "cloudevents", "", "\"\"",
-		    "", "{}")},
+		OUT("1", "", "core /app", "cloudevents", "", "\"\"", "", "{}")},
 	    {"{" HEAD ",\"type\":\"a.b\",\"tenantid\":\"" TENANT
 	     "\",\"source\":\"/a/b%20\"}",
 		OUT("1", "", "/a/b%20", "cloudevents", "", "\"\"",
 		    "\"cloudEvent\":{\"source\":\"/a/b%20\"},", "{}")},
 	    {"{" HEAD ",\"type\":\"a.b\",\"tenantid\":\"" TENANT
 	     "\",\"source\":\"https://x.example\"}",
-		OUT("1", "", "https://x.example", "cloudevents", "",
-		    "\"\"",
+		OUT("1", "", "https://x.example", "cloudevents", "", "\"\"",
 		    "\"cloudEvent\":{\"source\":\"https://x.example\"},",
 		    "{}")},
 	};
@@ -190,7 +188,8 @@ test_refused(void **)
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
 		struct str got;
 
-		assert_int_equal(structured(T[i].in, STR_EMPTY, &got), ERR_INVALID);
+		assert_int_equal(
+		    structured(T[i].in, STR_EMPTY, &got), ERR_INVALID);
 		if (strcmp(e.at, T[i].at) != 0 || !strstr(e.text, T[i].why))
 			fail_msg("%s: %s: %s", T[i].in, e.at, e.text);
 	}
@@ -254,8 +253,8 @@ binary(
 		h[6 + i] = extra[i];
 	*ret = STR_EMPTY;
 	e = (struct err){0};
-	return finish(
-	    cloudevent_binary(arena, h, 6 + n, str_of(body), STR_EMPTY, ret, &e),
+	return finish(cloudevent_binary(
+			  arena, h, 6 + n, str_of(body), STR_EMPTY, ret, &e),
 	    ret, true);
 }
 

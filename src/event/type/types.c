@@ -122,6 +122,13 @@ read_stamp(struct db *db, uint64_t *ret, struct err *e)
 	return OK;
 }
 
+/* What is null stays so. */
+static struct str
+dup_some(struct arena *a, struct str s)
+{
+	return s.p ? arena_dup(a, s) : s;
+}
+
 /* The same row of the list before, or one that is compiled now. */
 static struct kept *
 keep(const struct types *old, const struct sql_types_all_row *row)
@@ -145,9 +152,9 @@ keep(const struct types *old, const struct sql_types_all_row *row)
 	    .version = row->version,
 	    .strict = row->strict,
 	    .deprecated = row->deprecated,
-	    .description = arena_dup(a, row->description),
+	    .description = dup_some(a, row->description),
 	    .schema = arena_dup(a, row->schema),
-	    .example = arena_dup(a, row->example),
+	    .example = dup_some(a, row->example),
 	    .created_us = row->created_at,
 	    .changed_us = row->changed_at,
 	};
