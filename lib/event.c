@@ -1,4 +1,5 @@
 #include "hk_priv.h"
+#include "seal/tenant.h"
 
 /* From an envelope's JSON to a struct that a handler can read. */
 
@@ -35,15 +36,27 @@ id(struct arena *a, const struct json *j)
 	return arena_z(a, str_of(form));
 }
 
+int
+hk_tenant_id(const char *name, char ret[HK_ID_LEN + 1], struct hk_error *e)
+{
+	struct uuid u;
+	LIB_ERROR(e);
+
+	if (!name || !tenant_parse(str_of(name), &u))
+		return hk_fail(e, HK_INVALID, "a tenant is " TENANT_WORDS);
+	uuid_format(u, ret);
+	return HK_OK;
+}
+
 /* {object}:{tenant}:{record}; false when the key is none of that form. */
 static bool
-by_key(
-    struct arena *a, struct str key, const char *tenant, struct hk_event *ret)
+by_key(struct arena *a, struct str key, const char *of, struct hk_event *ret)
 {
 	struct str object = str_cut(&key, ':'), owner = str_cut(&key, ':');
+	struct uuid mine, its;
 
-	if (object.n == 0 || key.n == 0 ||
-	    !str_eq_nocase(owner, str_of(tenant)))
+	if (object.n == 0 || key.n == 0 || !tenant_parse(owner, &its) ||
+	    !uuid_parse(str_of(of), &mine) || !uuid_eq(mine, its))
 		return false;
 	ret->object_name = arena_z(a, object);
 	ret->record_id = arena_z(a, key);
@@ -65,6 +78,9 @@ name_record(struct arena *a, const struct json *payload, struct hk_event *ret)
 	}
 	ret->object_name = ret->key;
 	ret->record_id = "";
+	/* Of no key and no record: no other event is of the same. */
+	if (ret->key[0] == '\0')
+		ret->record_version = NULL;
 }
 
 static int
@@ -88,13 +104,16 @@ lib_event_read(struct arena *a, const struct json *j, struct hk_event *ret,
 	const struct json *payload = json_get(j, "payload");
 	const struct json *sequence = json_get(j, "sequence");
 	struct hk_event ev = {.json = j->raw.p, .json_n = j->raw.n};
+	char form[HK_ID_LEN + 1];
 	int rc;
 
 	ev.event_id = id(a, json_get(j, "eventId"));
-	ev.tenant_id = id(a, json_get(j, "tenantId"));
-	if (!ev.event_id || !ev.tenant_id)
-		return broken(e, ev.event_id ? "/tenantId" : "/eventId",
-		    "an event has a UUID there");
+	ev.tenant = text(a, json_get(j, "tenantId"));
+	if (!ev.event_id)
+		return broken(e, "/eventId", "an event has a UUID there");
+	if (!ev.tenant || hk_tenant_id(ev.tenant, form, e) < 0)
+		return broken(e, "/tenantId", "an event has a tenant there");
+	ev.tenant_id = arena_z(a, str_of(form));
 	if (!json_is(payload, JSON_OBJECT))
 		return broken(e, "/payload", "payload must be an object");
 	ev.payload = payload->raw.p;
@@ -114,7 +133,7 @@ lib_event_read(struct arena *a, const struct json *j, struct hk_event *ret,
 	rc = read_version(a, json_get(sequence, "recordVersion"), &ev, e);
 	if (rc < 0)
 		return rc;
-	if (!ev.event_type || !ev.key || !ev.cursor)
+	if (!ev.event_type || !ev.key || !ev.cursor || !ev.tenant_id)
 		return lib_nomem(e);
 	ev.deleted = strcmp(ev.event_type, "RecordDeleted") == 0 ||
 		     json_is(json_get(payload, "deleted"), JSON_TRUE);

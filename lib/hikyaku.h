@@ -128,8 +128,8 @@ HK_API void hk_client_free(struct hk_client *c); /* NULL is fine */
 struct hk_draft {
 	const char *event_id; /* made when NULL */
 	const char *event_type;
-	const char *tenant_id;
-	const char *service, *instance_id; /* producer */
+	const char *tenant_id; /* a name or a UUID; the key's when NULL */
+	const char *service, *instance_id; /* producer; the key's when NULL */
 	const char *correlation_id;
 	const char *occurred_at; /* now when NULL */
 	const char *key;         /* sequence.partitionKey */
@@ -137,6 +137,13 @@ struct hk_draft {
 	const char *payload;
 	int schema_version; /* 1 */
 };
+
+/*
+ * The UUID that stands for a tenant in tables: a UUID's own, in lower case, or
+ * the UUIDv5 of a name, as the server makes it.
+ */
+HK_API int hk_tenant_id(
+    const char *name, char ret[HK_ID_LEN + 1], struct hk_error *e) HK_CHECK;
 
 /* The envelope as JSON; hk_memory_free() it. HK_INVALID names what is wrong. */
 HK_API int hk_draft_json(const struct hk_draft *d, char **ret, size_t *ret_n,
@@ -355,6 +362,9 @@ struct hk_event {
 	int deleted;                /* RecordDeleted, or payload.deleted true */
 	const char *cursor, *delivery_id;
 	int64_t attempt; /* 1: the first time it was handed out */
+	/* As the event says it, a name or a UUID; tenant_id is its UUID, which
+	 * is the tables'. */
+	const char *tenant;
 };
 
 struct hk_consumer;

@@ -5,8 +5,8 @@ LIB_SRC  := $(filter-out %_test.c lib/fake.c lib/sqlite.c lib/pq.c,$(sort $(wild
 # What it shares with the server.
 LIB_USES := base/arena base/buf base/clock base/clock_time base/base_err base/json base/json_get \
   base/mem base/near base/put base/sip base/str base/uuid base/uuid_rand \
-  seal/base64 seal/digest seal/otp seal/sign \
-  contract/member contract/preset contract/preset_read contract/receive \
+  seal/base64 seal/digest seal/otp seal/sign seal/tenant \
+  contract/member contract/member_ids contract/preset contract/preset_read contract/receive \
   contract/retry contract/vars contract/verdict
 LIB_VER  := 0.1.0
 LIB_LD   := $(shell pkg-config --libs libcurl libcrypto 2>/dev/null)

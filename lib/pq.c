@@ -147,11 +147,15 @@ int
 hk_pq_once(struct hk_db *db, const char *tenant_id, const char *key,
     int *ret_first, struct hk_error *e)
 {
-	const char *const args[] = {tenant_id, key};
-	char word[8] = "";
-	int rc = ask(db->conn, "SELECT hikyaku_once($1::uuid, $2)", 2, args,
-	    word, sizeof(word), e);
+	char id[HK_ID_LEN + 1], word[8] = "";
+	const char *const args[] = {id, key};
+	int rc;
 
+	rc = hk_tenant_id(tenant_id, id, e);
+	if (rc < 0)
+		return rc;
+	rc = ask(db->conn, "SELECT hikyaku_once($1::uuid, $2)", 2, args, word,
+	    sizeof(word), e);
 	if (rc == HK_OK)
 		*ret_first = word[0] == 't';
 	return rc;

@@ -180,11 +180,15 @@ hk_sqlite_once(struct hk_db *db, const char *tenant_id, const char *key,
     int *ret_first, struct hk_error *e)
 {
 	sqlite3_stmt *st = statement(db, ONCE, e);
+	char id[HK_ID_LEN + 1];
 	int rc;
 
 	if (!st)
 		return HK_DB;
-	if (bind(st, 1, tenant_id) | bind(st, 2, key))
+	rc = hk_tenant_id(tenant_id, id, e);
+	if (rc < 0)
+		return rc;
+	if (bind(st, 1, id) | bind(st, 2, key))
 		return fail(db->conn, SQL[ONCE], e);
 	rc = run(db, ONCE, e);
 	if (rc == HK_OK)

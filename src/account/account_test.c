@@ -6,6 +6,7 @@
 #include "base/test.h"
 #include "http/server/req.h"
 #include "seal/keyring.h"
+#include "seal/tenant.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 
@@ -269,10 +270,13 @@ static void
 test_keys(void **state)
 {
 	struct world *w = *state;
-	struct uuid tenants[2] = {uuid_v4(), uuid_v4()};
+	const struct str names[2] = {
+	    STR("acme"), STR("0198c2f0-7d1e-7a3b-8c4d-5e6f70819203")};
+	struct uuid tenants[2];
 	struct key k = {.name = STR("ci \"x\""),
 	    .scopes = SCOPE_READ | SCOPE_PUBLISH,
 	    .tenants = tenants,
+	    .tenant_names = names,
 	    .n_tenants = 2,
 	    .rate_per_second = 9,
 	    .expires_us = NOW + US_PER_DAY,
@@ -284,6 +288,8 @@ test_keys(void **state)
 	struct key_made one, two;
 	size_t n;
 
+	for (size_t i = 0; i < 2; i++)
+		assert_true(tenant_parse(names[i], &tenants[i]));
 	assert_int_equal(
 	    keys_create(w->db, w->ring, &k, NOW, w->arena, &one, &w->e), OK);
 	assert_int_equal(
@@ -297,6 +303,8 @@ test_keys(void **state)
 	assert_int_equal(got.scopes, SCOPE_READ | SCOPE_PUBLISH);
 	assert_int_equal(got.n_tenants, 2);
 	assert_memory_equal(got.tenants, tenants, sizeof(tenants));
+	assert_str(key_tenant_names(&got, w->arena),
+	    "acme,0198c2f0-7d1e-7a3b-8c4d-5e6f70819203");
 	assert_int_equal(got.rate_per_second, 9);
 	assert_int_equal(got.created_us, NOW);
 	assert_int_equal(got.expires_us, NOW + US_PER_DAY);
@@ -515,6 +523,7 @@ test_audited(void **state)
 static void
 test_json(void **)
 {
+	const struct str name = STR("11000000-0000-0000-0000-000000000000");
 	struct uuid tenant = {{0x11}}, id = {{0x22}};
 	struct key k = {.public_id = id,
 	    .name = STR("a\"b"),
@@ -522,6 +531,7 @@ test_json(void **)
 	    .created_by = STR("local"),
 	    .scopes = SCOPE_READ | SCOPE_ADMIN,
 	    .tenants = &tenant,
+	    .tenant_names = &name,
 	    .n_tenants = 1,
 	    .rate_per_second = 5,
 	    .created_us = NOW,

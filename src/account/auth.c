@@ -165,6 +165,7 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 	    .scopes = key.scopes,
 	    .tenants = key.tenants,
 	    .n_tenants = key.n_tenants,
+	    .tenant_names = key_tenant_names(&key, k->req->arena),
 	    .rate_per_second =
 		key.rate_per_second ? key.rate_per_second : a->o.key_rate,
 	    .expires_us = key.expires_us,
@@ -308,17 +309,13 @@ static bool
 seen_here(struct req *r, const unsigned char mark[DIGEST_LEN])
 {
 	const struct seen *s = seen_find(mark);
-	struct str tenants;
 
 	if (!s || s->generation != auth_generation(s->who.by_cookie) ||
 	    s->fresh_until_us <= clock_mono_us() ||
 	    (s->who.expires_us && s->who.expires_us <= clock_now_us()))
 		return false;
 	r->who = s->who;
-	tenants = (struct str){(const char *)s->who.tenants,
-	    s->who.n_tenants * sizeof(*s->who.tenants)};
-	if (tenants.n > 0)
-		r->who.tenants = (const void *)arena_dup(r->arena, tenants).p;
+	seen_tenants(&r->who, r->arena);
 	return true;
 }
 

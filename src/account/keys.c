@@ -3,6 +3,7 @@
 #include "account/limits.h"
 #include "audit/audit.h"
 #include "seal/keyring.h"
+#include "seal/tenant.h"
 #include "sql.h"
 
 #define SECRET_COLUMN "api_key.webhook_secret" /* ops/reseal.c knows it too */
@@ -65,22 +66,29 @@ no_key(struct err *e)
 	return err_set(e, ERR_ABSENT, "there is no such key");
 }
 
-/* Reads what put_uuids() wrote, strictly. */
+/* Reads what put_texts() wrote. */
 static int
 tenants_read(struct str text, struct arena *a, struct key *k, struct err *e)
 {
-	enum { EACH = UUID_LEN + 3 }; /* [ or , and the quotes */
-	size_t n = text.n / EACH;
-	struct uuid *list = arena_array(a, n + 1, sizeof(*list));
-	bool ok = n >= 1 && text.n == n * EACH + 1;
+	struct json *list = NULL;
+	struct uuid *v;
+	struct str *names;
+	size_t n = 0;
+	bool ok = json_parse(a, arena_dup(a, text), &list, e) == OK &&
+		  list->type == JSON_ARRAY && list->n > 0;
 
-	for (size_t i = 0; ok && i < n; i++)
-		ok = uuid_parse(
-		    (struct str){text.p + i * EACH + 2, UUID_LEN}, &list[i]);
+	v = arena_array(a, ok ? list->n : 1, sizeof(*v));
+	names = arena_array(a, ok ? list->n : 1, sizeof(*names));
+	for (const struct json *j = ok ? list->child : NULL; j && ok;
+	     j = j->next, n++) {
+		names[n] = j->text;
+		ok = tenant_parse(j->text, &v[n]);
+	}
 	if (!ok)
 		return err_set(
 		    e, ERR_STORE, "the tenants of a key can't be read");
-	k->tenants = list;
+	k->tenants = v;
+	k->tenant_names = names;
 	k->n_tenants = n;
 	return OK;
 }
@@ -144,14 +152,14 @@ keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
     struct arena *a, struct key_made *ret, struct err *e)
 {
 	struct buf tenants CLEANUP(buf_done) =
-	    BUF(KEY_TENANTS_MAX * (UUID_LEN + 3) + 2);
+	    BUF(KEY_TENANTS_MAX * (TENANT_MAX + 3) + 2);
 	struct str sealed;
 
 	token_make(&ret->token);
 	k->public_id = uuid_v7(now_us);
 	k->created_us = now_us;
 	k->shown = arena_dup(a, str_of(ret->token.shown));
-	put_uuids(&tenants, NULL, k->tenants, k->n_tenants);
+	put_texts(&tenants, NULL, k->tenant_names, k->n_tenants);
 	TRY(make_secret(ring, k, a, ret->secret, &sealed, e));
 	TRY((int)sql_key_add(db, e, .public_id = uuid_str(&k->public_id),
 	    .name = k->name, .hash = DIGEST_STR(ret->token.hash),
@@ -256,6 +264,20 @@ keys_touch(struct db *db, int64_t id, int64_t now_us, struct err *e)
 	return OK;
 }
 
+struct str
+key_tenant_names(const struct key *k, struct arena *a)
+{
+	struct buf b CLEANUP(buf_done) =
+	    BUF(KEY_TENANTS_MAX * (TENANT_MAX + 1));
+
+	for (size_t i = 0; i < k->n_tenants; i++) {
+		if (i > 0)
+			buf_addc(&b, ',');
+		buf_add(&b, k->tenant_names[i]);
+	}
+	return arena_dup(a, buf_str(&b));
+}
+
 void
 key_json(const struct key *k, const struct key_made *made, struct buf *b)
 {
@@ -268,7 +290,7 @@ key_json(const struct key *k, const struct key_made *made, struct buf *b)
 	}
 	put_text(b, "prefix", k->shown);
 	scopes_put(b, "scopes", k->scopes);
-	put_uuids(b, "tenants", k->tenants, k->n_tenants);
+	put_texts(b, "tenants", k->tenant_names, k->n_tenants);
 	put_some(b, "ratePerSecond", k->rate_per_second);
 	put_time(b, "createdAt", k->created_us);
 	put_text(b, "createdBy", k->created_by);

@@ -34,6 +34,7 @@ struct key {
 	struct str name, shown, created_by;
 	unsigned scopes;
 	const struct uuid *tenants;
+	const struct str *tenant_names; /* as they were given */
 	size_t n_tenants;
 	struct str webhook_secret; /* to be; .p NULL: one is made */
 	int64_t rate_per_second;   /* 0: as key.rate.limit says */
@@ -89,6 +90,9 @@ int keys_revoke(struct db *db, struct uuid id, struct str by, int64_t now_us,
     struct err *e) MUST_CHECK;
 int keys_touch(
     struct db *db, int64_t id, int64_t now_us, struct err *e) MUST_CHECK;
+
+/* The names of its tenants, with commas, of which no name has one. */
+struct str key_tenant_names(const struct key *k, struct arena *a);
 
 /* The key as the API shows it. `made` only when it was just made, or NULL. */
 void key_json(const struct key *k, const struct key_made *made, struct buf *b);

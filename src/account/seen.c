@@ -16,13 +16,20 @@ static pthread_key_t at_thread_end;
 static char process_key[32];
 static _Thread_local struct table *mine;
 
+/* Its tenants and, behind them in one piece, their names. */
+static void
+forget_tenants(struct seen *s)
+{
+	free((void *)(uintptr_t)s->who.tenants);
+}
+
 static void
 drop_table(void *arg)
 {
 	struct table *t = arg;
 
 	for (size_t i = 0; i < AUTH_CACHE_MAX; i++)
-		free((void *)(uintptr_t)t->entries[i].who.tenants);
+		forget_tenants(&t->entries[i]);
 	hmac_free(t->hmac);
 	free(t);
 	mine = NULL;
@@ -69,19 +76,35 @@ seen_find(const unsigned char mark[DIGEST_LEN])
 }
 
 void
+seen_tenants(struct principal *who, struct arena *a)
+{
+	size_t n = who->n_tenants * sizeof(*who->tenants);
+	struct str both = {(const char *)who->tenants, n + who->tenant_names.n};
+
+	if (n == 0)
+		return;
+	both = arena_dup(a, both);
+	who->tenants = (const void *)both.p;
+	who->tenant_names = str_from(both, n);
+}
+
+void
 seen_put(const struct seen *s)
 {
 	size_t bytes = s->who.n_tenants * sizeof(*s->who.tenants);
-	struct uuid *tenants = NULL;
+	struct str names = s->who.tenant_names;
+	char *both = NULL;
 	struct seen *to = place_of(s->mark);
 
 	if (bytes) {
-		tenants = mem_get(bytes);
-		memcpy(tenants, s->who.tenants, bytes);
+		both = mem_get(bytes + names.n);
+		memcpy(both, s->who.tenants, bytes);
+		memcpy(both + bytes, names.p, names.n);
 	}
-	free((void *)(uintptr_t)to->who.tenants);
+	forget_tenants(to);
 	*to = *s;
-	to->who.tenants = tenants;
+	to->who.tenants = (const void *)both;
+	to->who.tenant_names = (struct str){both ? both + bytes : "", names.n};
 }
 
 void

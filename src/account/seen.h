@@ -25,6 +25,8 @@ struct seen {
 
 /* NULL when not seen. Valid until this thread's next seen_put(). */
 const struct seen *seen_find(const unsigned char mark[DIGEST_LEN]);
+/* His tenants and their names become copies of the arena's. */
+void seen_tenants(struct principal *who, struct arena *a);
 /* Copies, tenants too. */
 void seen_put(const struct seen *s);
 

@@ -17,8 +17,10 @@
 #include "event/append.h"
 #include "event/envelope.h"
 #include "event/tail.h"
+#include "event/type/types.h"
 #include "http/server/reply.h"
 #include "loop/pool.h"
+#include "seal/tenant.h"
 #include "sql.h"
 #include "store/store.h"
 
@@ -468,12 +470,36 @@ api_actor(const struct req *r)
 	return arena_fmt(r->arena, "%s%s", kind, r->who.name);
 }
 
+struct event_defaults
+api_defaults(const struct req *r, struct arena *a, struct str service)
+{
+	struct event_defaults d = {.tenant_name = STR_EMPTY};
+	const struct api *api = r->app;
+	const char *instance = api->instance ? api->instance : "-";
+
+	if (!r->who.tenants) {
+		d.tenant = tenant_default();
+		d.tenant_name = STR(TENANT_DEFAULT);
+	} else if (r->who.n_tenants == 1) {
+		d.tenant = r->who.tenants[0];
+		d.tenant_name = r->who.tenant_names;
+	}
+	if (service.n == 0)
+		service = r->who.name[0] ? str_of(r->who.name) : STR("-");
+	d.producer = envelope_producer(a, service, str_of(instance));
+	return d;
+}
+
 struct envelope_opts
-api_envelope(const struct api *api, int64_t now_us)
+api_envelope(const struct api *api, int64_t now_us,
+    const struct event_defaults *defaults)
 {
 	return (struct envelope_opts){
 	    .now_us = now_us,
 	    .strict = api->strict,
+	    .exact = api->exact,
+	    .defaults = defaults,
+	    .types = types_now(api->types),
 	    .mask = api->mask,
 	    .body_max = (size_t)api->conf->webhook_max_payload_size,
 	};

@@ -33,6 +33,7 @@ struct conf;
 struct deliver;
 struct deliver_ask;
 struct envelope_opts;
+struct event_defaults;
 struct errands;
 struct fetcher;
 struct guard;
@@ -44,6 +45,7 @@ struct pool;
 struct resealer;
 struct store;
 struct tail;
+struct types_live;
 
 struct api {
 	const struct conf *conf;
@@ -76,6 +78,9 @@ struct api {
 	struct origins origins;     /* whose pages may use them */
 	bool secure;                /* cookies go over TLS only */
 	bool strict;                /* event.schema.mode */
+	bool exact;                 /* event.envelope */
+	struct types_live *types;   /* of the store; NULL in some tests */
+	const char *instance;       /* of this node, in producers */
 	_Atomic bool stopping;
 	_Atomic int streams;    /* and long polls */
 	struct share followers; /* the same by caller, and by network */
@@ -149,8 +154,13 @@ int api_cross_origin(struct err *e);
 /* Who is calling, as rows tell it: "user:anna", "key:shop", "local". */
 struct str api_actor(const struct req *r);
 
-/* How what somebody publishes is read. */
-struct envelope_opts api_envelope(const struct api *api, int64_t now_us);
+/* How what somebody publishes is read; the defaults are the caller's. */
+struct envelope_opts api_envelope(const struct api *api, int64_t now_us,
+    const struct event_defaults *defaults);
+/* What an event of this caller has that does not say it: its key's tenant, and
+ * `service` (empty: its name). The request's arena's. */
+struct event_defaults api_defaults(
+    const struct req *r, struct arena *a, struct str service);
 
 /* True when the caller may see and touch this tenant. */
 bool api_tenant_ok(const struct principal *who, struct uuid tenant);

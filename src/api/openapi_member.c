@@ -3,6 +3,7 @@
 #include "api/io.h"
 #include "api/openapi.h"
 #include "contract/sub.h"
+#include "seal/tenant.h"
 #include "source/hook.h"
 
 static const struct {
@@ -65,6 +66,7 @@ may_be_null(const struct member *m, enum openapi_way way)
 	case MEMBER_EITHER:
 	case MEMBER_WORDS:
 	case MEMBER_UUID:
+	case MEMBER_TENANT:
 	case MEMBER_PART:
 		return false;
 	case MEMBER_INT:
@@ -78,6 +80,7 @@ may_be_null(const struct member *m, enum openapi_way way)
 	case MEMBER_CHARS:
 	case MEMBER_TIME:
 	case MEMBER_UUIDS:
+	case MEMBER_TENANTS:
 	case MEMBER_OBJECT:
 	case MEMBER_JSON:
 	case MEMBER_VARS:
@@ -121,14 +124,16 @@ add_list(struct buf *b, const struct member *m, enum openapi_way way)
 	put_z(b, "type", "string");
 	if (m->kind == MEMBER_WORDS)
 		add_enum(b, m->words, false);
-	else
+	else if (m->kind == MEMBER_UUIDS)
 		put_z(b, "format", "uuid");
+	else
+		put_z(b, "pattern", TENANT_PATTERN);
 	put_close(b, '}');
 	if (way == OPENAPI_SHOWN)
 		return;
 	if (m->least > 0)
 		put_int(b, "minItems", m->least);
-	if (m->kind == MEMBER_UUIDS)
+	if (m->kind != MEMBER_WORDS)
 		put_int(b, "maxItems", m->most);
 }
 
@@ -152,6 +157,8 @@ add_simple(struct buf *b, const struct member *m, enum openapi_way way)
 	    [MEMBER_TIME] = {"string", "date-time"},
 	    [MEMBER_UUID] = {"string", "uuid"},
 	    [MEMBER_UUIDS] = {"array"},
+	    [MEMBER_TENANT] = {"string"},
+	    [MEMBER_TENANTS] = {"array"},
 	    [MEMBER_OBJECT] = {"object"},
 	    [MEMBER_VARS] = {"string"},
 	};
@@ -164,7 +171,10 @@ add_simple(struct buf *b, const struct member *m, enum openapi_way way)
 		add_enum(b, m->words, nullable);
 	else if (m->kind == MEMBER_INT)
 		add_int(b, m, way);
-	else if (m->kind == MEMBER_WORDS || m->kind == MEMBER_UUIDS)
+	else if (m->kind == MEMBER_TENANT)
+		put_z(b, "pattern", TENANT_PATTERN);
+	else if (m->kind == MEMBER_WORDS || m->kind == MEMBER_UUIDS ||
+		 m->kind == MEMBER_TENANTS)
 		add_list(b, m, way);
 	else if (m->kind == MEMBER_TEXT || m->kind == MEMBER_LONG ||
 		 m->kind == MEMBER_STRING || m->kind == MEMBER_CHARS ||

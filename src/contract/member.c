@@ -5,6 +5,7 @@
 #include "contract/limits.h"
 #include "contract/sub.h"
 #include "contract/vars.h"
+#include "seal/tenant.h"
 
 void
 member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
@@ -269,29 +270,6 @@ read_object(const struct json *j, const char *at, int64_t most,
 	return OK;
 }
 
-static int
-read_uuids(const struct json *j, const char *at, const struct member *m,
-    struct arena *a, struct member_uuids *ret, struct err *e)
-{
-	struct uuid *v;
-	size_t n = 0;
-	char here[JSON_POINTER_MAX + 1];
-
-	TRY(member_want(j, JSON_ARRAY, at, e));
-	if (j->n < m->least || j->n > m->most)
-		return json_wrong(e, at, "must have %lld to %lld elements%s",
-		    (long long)m->least, (long long)m->most,
-		    m->must ? "" : "; leave it out for all");
-	v = arena_array(a, j->n, sizeof(*v));
-	for (const struct json *u = j->child; u; u = u->next, n++) {
-		member_at_index(here, at, n);
-		if (!json_is(u, JSON_STRING) || !uuid_parse(u->text, &v[n]))
-			return json_wrong(e, here, "must be a UUID");
-	}
-	*ret = (struct member_uuids){v, n};
-	return OK;
-}
-
 int
 member_secret_read(const struct member_io *io, const struct json *j,
     const char *at, size_t most, struct str *ret, struct err *e)
@@ -374,8 +352,13 @@ read_one(const struct member_io *io, const struct member *m,
 		return j->type == JSON_STRING && uuid_parse(j->text, field)
 			   ? OK
 			   : json_wrong(e, at, "must be a uuid");
+	case MEMBER_TENANT:
+		return j->type == JSON_STRING && tenant_parse(j->text, field)
+			   ? OK
+			   : json_wrong(e, at, "must be " TENANT_WORDS);
 	case MEMBER_UUIDS:
-		return read_uuids(j, at, m, io->arena, field, e);
+	case MEMBER_TENANTS:
+		return member_uuids(j, at, m, io->arena, field, e);
 	case MEMBER_OBJECT:
 		return read_object(j, at, m->most, field, e);
 	case MEMBER_CHARS:
@@ -410,6 +393,8 @@ static const size_t SIZES[] = {
     [MEMBER_WORDS] = sizeof(unsigned),
     [MEMBER_UUID] = sizeof(struct uuid),
     [MEMBER_UUIDS] = sizeof(struct member_uuids),
+    [MEMBER_TENANT] = sizeof(struct uuid),
+    [MEMBER_TENANTS] = sizeof(struct member_uuids),
     [MEMBER_OBJECT] = sizeof(const struct json *),
     [MEMBER_JSON] = sizeof(const struct json *),
     [MEMBER_VARS] = sizeof(struct vars),
@@ -564,10 +549,14 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
 		put_time(b, m->name, *(const int64_t *)field);
 		break;
 	case MEMBER_UUID:
+	case MEMBER_TENANT:
 		put_uuid(b, m->name, *(const struct uuid *)field);
 		break;
 	case MEMBER_UUIDS:
 		put_uuids(b, m->name, list->v, list->n);
+		break;
+	case MEMBER_TENANTS:
+		put_texts(b, m->name, list->names, list->n);
 		break;
 	case MEMBER_PART:
 		put_open(b, m->name, '{');

@@ -40,11 +40,13 @@ enum member_kind {
 	MEMBER_TIME,  /* int64_t, microseconds; RFC 3339 */
 	MEMBER_UUID,  /* struct uuid */
 	MEMBER_UUIDS, /* struct member_uuids; least..most of them */
-	MEMBER_OBJECT, /* const struct json *, an object; most bytes, 0: any */
-	MEMBER_JSON,   /* const struct json *, which the caller judges */
-	MEMBER_VARS,   /* struct vars, read alone; `least` is its place */
-	MEMBER_PART,   /* an object of members, whose table is `part` */
-	MEMBER_OWN,    /* by functions of its own, if any */
+	MEMBER_TENANT,  /* struct uuid, of a name (seal/tenant.h) */
+	MEMBER_TENANTS, /* struct member_uuids, of names, which it keeps */
+	MEMBER_OBJECT,  /* const struct json *, an object; most bytes, 0: any */
+	MEMBER_JSON,    /* const struct json *, which the caller judges */
+	MEMBER_VARS,    /* struct vars, read alone; `least` is its place */
+	MEMBER_PART,    /* an object of members, whose table is `part` */
+	MEMBER_OWN,     /* by functions of its own, if any */
 };
 
 struct member_io;
@@ -77,6 +79,7 @@ struct member {
 struct member_uuids {
 	const struct uuid *v; /* the arena's */
 	size_t n;
+	const struct str *names; /* TENANTS: as they were given; else NULL */
 };
 
 enum member_form {
@@ -114,6 +117,9 @@ int member_secret_read(const struct member_io *io, const struct json *j,
 int member_secret_write(const struct member_io *io, const char *name,
     struct str secret, struct buf *b, struct err *e) MUST_CHECK;
 
+/* UUIDS and TENANTS. */
+int member_uuids(const struct json *j, const char *at, const struct member *m,
+    struct arena *a, struct member_uuids *ret, struct err *e) MUST_CHECK;
 /* A text that is not empty and has no control characters. */
 int member_text(const struct json *j, const char *at, size_t most,
     struct arena *a, struct str *ret, struct err *e) MUST_CHECK;

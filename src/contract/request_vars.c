@@ -114,6 +114,13 @@ of_uuid(struct maker *m, struct uuid u, struct str *ret)
 	return true;
 }
 
+/* As the event calls it. */
+static bool
+tenant_id(struct maker *m, struct str *ret)
+{
+	return pointed(m, "/tenantId", ret) || of_uuid(m, m->ev->tenant, ret);
+}
+
 static bool
 of_time(struct maker *m, int64_t us, struct str *ret)
 {
@@ -369,7 +376,7 @@ static const struct field {
     [VAR_SUBSCRIPTION_ID] = {OF_ATTEMPT, ID(request_attempt, subscription_id),
 	NULL},
     [VAR_EVENT_ID] = {OF_EVENT, ID(request_event, event_id), NULL},
-    [VAR_TENANT_ID] = {OF_EVENT, ID(request_event, tenant), NULL},
+    [VAR_TENANT_ID] = {.of = MADE, .make = tenant_id},
     [VAR_TYPE] = {EVENT(type), NULL},
     [VAR_KEY] = {EVENT(key), NULL},
     [VAR_ENVELOPE] = {EVENT(body), NULL},
@@ -439,7 +446,7 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 		return m->at->repeats && of_uuid(m, m->at->original_id, ret);
 	if (var == VAR_TENANT)
 		return h->there ? sub_value(m, &h->tenant, "tenant", ret)
-				: of_uuid(m, m->ev->tenant, ret);
+				: tenant_id(m, ret);
 	if (var == VAR_SEQ)
 		return of_int(m, m->ev->seq, ret);
 	if (var == VAR_ATTEMPT)

@@ -191,7 +191,7 @@ const struct member SUB_BODY[] = {
     OWN("secrets", sub_secrets_read, sub_secrets_write),
     OWN("types", sub_types_read, sub_types_write, .schema = "Types",
 	.about = "absent: all"),
-    {"tenants", MEMBER_UUIDS, AT(tenants), 1, SUB_TENANTS_MAX},
+    {"tenants", MEMBER_TENANTS, AT(tenants), 1, SUB_TENANTS_MAX},
     OWN("headers", sub_headers_read, sub_headers_write,
 	.schema = "HeaderValues"),
     OWN("auth", sub_auth_read, sub_auth_write, .schema = "Auth"),

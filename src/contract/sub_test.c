@@ -299,7 +299,7 @@ test_refused(void **state)
 	    {"{" BASE ",\"types\":[\"a\",\"b*\"]}", "/types/1",
 		"letters, digits"},
 	    {"{" BASE ",\"types\":[1]}", "/types/0", "must be a string"},
-	    {"{" BASE ",\"tenants\":[\"t\"]}", "/tenants/0", "UUID"},
+	    {"{" BASE ",\"tenants\":[\"t t\"]}", "/tenants/0", "UUID"},
 	    {"{" BASE ",\"preset\":\"nope\"}", "/preset", "not known"},
 	    {"{" BASE ",\"secret\":\"short\"}", "/secret", "whsec_"},
 	    {"{" BASE ",\"secret\":\"********\"}", "/secret", "the mask"},

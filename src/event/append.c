@@ -8,6 +8,7 @@
 #include "event/append_priv.h"
 #include "event/append_queue.h"
 #include "event/sealed.h"
+#include "event/tenants.h"
 #include "loop/thread.h"
 #include "seal/keyring.h"
 #include "seal/limits.h"
@@ -39,6 +40,7 @@ struct append {
 	bool in_step;                /* resync has succeeded */
 	char noted[SEAL_ID_MAX + 1]; /* the key in log_key … */
 	int64_t noted_hour;          /* … and when */
+	struct tenants_noted tenants;
 	int64_t disk_looked_ms;
 	bool disk_low;
 	int told_rc; /* what the log was last told of */
@@ -65,9 +67,7 @@ append_events_only(const struct append *a, int64_t after)
 {
 	int64_t last = append_last_seq(a);
 
-	if (!a->engine->alone || append_config_seq(a) > after)
-		return 0;
-	return last;
+	return !a->engine->alone || append_config_seq(a) > after ? 0 : last;
 }
 
 const struct retain_keep *
@@ -278,10 +278,9 @@ put_note(struct db *db, void *ctx, struct err *e)
 {
 	const struct note *n = ctx;
 
-	return sql_log_key_put(
-		   db, e, .kid = n->kid, .hour = n->hour, .seq = n->seq) < 0
-		   ? e->code
-		   : OK;
+	TRY((int)sql_log_key_put(
+	    db, e, .kid = n->kid, .hour = n->hour, .seq = n->seq));
+	return OK;
 }
 
 /* In a transaction of its own, before: a note too many does no harm. */
@@ -311,8 +310,8 @@ static int
 try_batch(struct append *a, struct append_batch *b, struct err *e)
 {
 	TRY(step_in(a, e));
-	if (a->o.seal)
-		TRY(note_keys(a, b, e));
+	TRY(tenants_note_all(&a->tenants, a->db, b->v, b->n, e));
+	TRY(a->o.seal ? note_keys(a, b, e) : OK);
 	return a->engine->write(a->self, a->db, b, e);
 }
 

@@ -14,6 +14,7 @@ entry_fill(struct entry *ret, const struct event *ev, struct str received)
 	    .tenant = ev->tenant,
 	    .event_id = ev->event_id,
 	    .correlation = ev->correlation,
+	    .tenant_name = ev->tenant_name,
 	    .type = ev->type,
 	    .key = ev->key,
 	    .body = ev->body,

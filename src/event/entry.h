@@ -21,8 +21,9 @@ struct entry {
 	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received; … */
 	bool unhashed; /* … not made yet: body is what was received */
 	struct str type, key;
-	struct str body; /* plain */
-	int64_t to_sub;  /* for this subscription alone; 0: for whoever wants */
+	struct str tenant_name; /* empty: the tenant is its UUID */
+	struct str body;        /* plain */
+	int64_t to_sub; /* for this subscription alone; 0: for whoever wants */
 	struct str attrs; /* JSON, what dispatch is to know; .p NULL: nothing */
 	enum entry_kind kind;
 	bool has_rv;

@@ -1,41 +1,13 @@
 #include "event/envelope.h"
 
-#include "event/catalog.h"
 #include "event/cloud/trace.h"
+#include "event/envelope_priv.h"
 #include "event/limits.h"
-#include "event/mask.h"
+#include "event/type/catalog.h"
+#include "event/type/fault.h"
+#include "event/type/types.h"
+#include "seal/tenant.h"
 
-/* What we made up: in front, in that order; and in the sequence. */
-struct made {
-	bool event_id, occurred, correlation, trace;
-	bool key;
-	struct str rv;               /* as JSON; empty: not made up */
-	const struct event_type *of; /* NULL: nothing is known of the type */
-	const struct json *sequence; /* NULL: all of it is made up */
-	const struct json *null_rv;  /* stands where rv goes */
-};
-#define MADE_BYTES ((size_t)360) /* four names and their values */
-
-/* Every field, with the object it is a member of. */
-enum at {
-	EVENT_ID,
-	SCHEMA_VERSION,
-	EVENT_TYPE,
-	OCCURRED_AT,
-	TENANT_ID,
-	PRODUCER,
-	CORRELATION_ID,
-	SEQUENCE,
-	PAYLOAD,
-	SEQ,
-	RECEIVED_AT,
-	DELIVERIES,
-	SERVICE,
-	INSTANCE_ID,
-	PARTITION_KEY,
-	RECORD_VERSION,
-	AT_COUNT
-};
 static const struct {
 	const char *at;
 	struct str name;
@@ -56,10 +28,6 @@ static const struct {
     [INSTANCE_ID] = {"/producer/instanceId", STR("instanceId")},
     [PARTITION_KEY] = {"/sequence/partitionKey", STR("partitionKey")},
     [RECORD_VERSION] = {"/sequence/recordVersion", STR("recordVersion")},
-};
-
-struct found {
-	const struct json *v[AT_COUNT];
 };
 
 /* One walk over the members; each field would else be a search of its own. Most
@@ -120,13 +88,59 @@ read_uuid(const struct found *f, enum at at, struct uuid *ret, struct err *e)
 	return OK;
 }
 
-/* Absent: made is set and *ret is untouched. */
 static int
-read_uuid_or(const struct found *f, enum at at, bool *ret_made,
-    struct uuid *ret, struct err *e)
+read_event_id(struct reading *r, enum at at, struct err *e)
 {
-	*ret_made = !f->v[at];
-	return *ret_made ? OK : read_uuid(f, at, ret, e);
+	r->made.event_id = !r->f.v[at];
+	return r->made.event_id ? OK : read_uuid(&r->f, at, &r->ev.event_id, e);
+}
+
+static int
+read_correlation(struct reading *r, enum at at, struct err *e)
+{
+	r->made.correlation = !r->f.v[at];
+	return r->made.correlation
+		   ? OK
+		   : read_uuid(&r->f, at, &r->ev.correlation, e);
+}
+
+static int
+tenant_missing(const struct reading *r, enum at at, struct err *e)
+{
+	return wrong(e, at,
+	    r->o->defaults
+		? "is required: the caller's key is for several tenants"
+		: "is required");
+}
+
+static int
+read_tenant(struct reading *r, enum at at, struct err *e)
+{
+	const struct event_defaults *d = r->o->defaults;
+	const struct json *j = r->f.v[at];
+
+	r->made.tenant = !j && !r->o->exact;
+	if (r->made.tenant) {
+		if (!d || d->tenant_name.n == 0)
+			return tenant_missing(r, at, e);
+		r->ev.tenant = d->tenant;
+		if (!tenant_is_uuid(d->tenant_name))
+			r->ev.tenant_name = d->tenant_name;
+		return OK;
+	}
+	if (r->o->exact)
+		return read_uuid(&r->f, at, &r->ev.tenant, e);
+	j = need(&r->f, at, JSON_STRING, e);
+	if (!j)
+		return e->code;
+	if (uuid_parse(j->text, &r->ev.tenant))
+		return OK;
+	r->ev.tenant_name = j->text;
+	if (d && str_eq(j->text, d->tenant_name))
+		r->ev.tenant = d->tenant; /* need not be computed again */
+	else if (!tenant_parse(j->text, &r->ev.tenant))
+		return wrong(e, at, "must be " TENANT_WORDS);
+	return OK;
 }
 
 bool
@@ -139,39 +153,39 @@ envelope_has_control(struct str s)
 }
 
 static int
-take_name(
-    struct str text, enum at at, size_t max, struct str *ret, struct err *e)
-{
-	if (text.n < 1 || text.n > max)
-		return json_wrong(e, FIELDS[at].at,
-		    "must be 1 to %zu bytes, not %zu", max, text.n);
-	if (envelope_has_control(text))
-		return wrong(e, at, "must not have control characters");
-	*ret = text;
-	return OK;
-}
-
-static int
 read_name(const struct found *f, enum at at, size_t max, struct str *ret,
     struct err *e)
 {
 	const struct json *j = need(f, at, JSON_STRING, e);
 
-	return j ? take_name(j->text, at, max, ret, e) : (int)e->code;
+	if (!j)
+		return e->code;
+	if (j->text.n < 1 || j->text.n > max)
+		return json_wrong(e, FIELDS[at].at,
+		    "must be 1 to %zu bytes, not %zu", max, j->text.n);
+	if (envelope_has_control(j->text))
+		return wrong(e, at, "must not have control characters");
+	*ret = j->text;
+	return OK;
 }
 
 static int
-read_version(const struct found *f, int64_t *ret, struct err *e)
+read_version(struct reading *r, enum at at, struct err *e)
 {
-	const struct json *j = need(f, SCHEMA_VERSION, JSON_NUMBER, e);
+	const struct json *j;
 	int64_t v;
 
+	r->ev.schema_version = 1;
+	r->made.version = !r->f.v[at] && !r->o->exact;
+	if (r->made.version)
+		return OK;
+	j = need(&r->f, at, JSON_NUMBER, e);
 	if (!j)
 		return e->code;
 	if (!json_int(j, &v) || v < 1 || v > INT32_MAX)
-		return json_wrong(e, FIELDS[SCHEMA_VERSION].at,
+		return json_wrong(e, FIELDS[at].at,
 		    "must be a whole number from 1 to %d", INT32_MAX);
-	*ret = v;
+	r->ev.schema_version = v;
 	return OK;
 }
 
@@ -197,294 +211,230 @@ envelope_type_wrong(struct str type)
 	return last == '.' ? "must not end with a dot" : NULL;
 }
 
-static int
-read_type(const struct found *f, bool own, struct str *ret, struct err *e)
+const char *
+envelope_type_ours(struct str type)
 {
-	static const struct str OURS[] = {STR("ops."), STR("hikyaku.")};
-	const char *why;
+	static const char *const OURS[] = {"ops.", "hikyaku."};
 
-	TRY(read_name(f, EVENT_TYPE, EVENT_TYPE_MAX, ret, e));
-	why = envelope_type_wrong(*ret);
-	if (why)
-		return wrong(e, EVENT_TYPE, why);
-	for (size_t i = 0; i < COUNT_OF(OURS) && !own; i++)
-		if (str_starts(*ret, OURS[i]))
-			return json_wrong(e, FIELDS[EVENT_TYPE].at,
-			    "must not begin with %.*s, which is the server's",
-			    STR_ARG(OURS[i]));
-	return OK;
+	for (size_t i = 0; i < COUNT_OF(OURS); i++)
+		if (str_starts(type, str_of(OURS[i])))
+			return OURS[i];
+	return NULL;
 }
 
 static int
-read_occurred(const struct found *f, int64_t now_us, bool *ret_made,
-    int64_t *ret, struct err *e)
+read_type(struct reading *r, enum at at, struct err *e)
+{
+	const char *why;
+
+	TRY(read_name(&r->f, at, EVENT_TYPE_MAX, &r->ev.type, e));
+	why = envelope_type_wrong(r->ev.type);
+	if (why)
+		return wrong(e, at, why);
+	why = r->o->own ? NULL : envelope_type_ours(r->ev.type);
+	return why ? json_wrong(e, FIELDS[at].at,
+			 "must not begin with %s, which is the server's", why)
+		   : OK;
+}
+
+static int
+read_occurred(struct reading *r, enum at at, struct err *e)
 {
 	const struct json *j;
 	bool utc = false;
 
-	*ret = now_us;
-	*ret_made = !f->v[OCCURRED_AT];
-	if (*ret_made)
+	r->ev.occurred_us = r->o->now_us;
+	r->made.occurred = !r->f.v[at];
+	if (r->made.occurred)
 		return OK;
-	j = need(f, OCCURRED_AT, JSON_STRING, e);
+	j = need(&r->f, at, JSON_STRING, e);
 	if (!j)
 		return e->code;
-	if (!time_parse(j->text, ret, &utc))
-		return wrong(e, OCCURRED_AT,
+	if (!time_parse(j->text, &r->ev.occurred_us, &utc))
+		return wrong(e, at,
 		    "must be a time as in RFC 3339, 2026-01-10T12:34:56.789Z");
 	if (!utc)
-		return wrong(e, OCCURRED_AT, "must be in UTC and end in Z");
+		return wrong(e, at, "must be in UTC and end in Z");
 	return OK;
 }
 
 static int
-read_rv(const struct found *f, struct event *ev, struct err *e)
+read_rv(struct reading *r, enum at at, struct err *e)
 {
-	const struct json *j = f->v[RECORD_VERSION];
+	const struct json *j = r->f.v[at];
 
 	if (!j || j->type == JSON_NULL)
 		return OK;
-	if (j->type != JSON_STRING || !time_parse(j->text, &ev->rv_us, NULL))
-		return wrong(e, RECORD_VERSION,
-		    "must be a time as in RFC 3339, or null");
-	ev->has_rv = true;
+	if (j->type != JSON_STRING || !time_parse(j->text, &r->ev.rv_us, NULL))
+		return wrong(e, at, "must be a time as in RFC 3339, or null");
+	r->ev.has_rv = true;
 	return OK;
 }
 
 static int
-read_producer(struct found *f, struct event *ev, struct err *e)
+read_producer(struct reading *r, enum at at, struct err *e)
 {
-	if (!need(f, PRODUCER, JSON_OBJECT, e))
+	const struct event_defaults *d = r->o->defaults;
+
+	r->made.producer = !r->f.v[at] && d && !r->o->exact;
+	if (r->made.producer)
+		return OK;
+	if (!need(&r->f, at, JSON_OBJECT, e))
 		return e->code;
-	envelope_find(f->v[PRODUCER], SERVICE, INSTANCE_ID, f);
-	TRY(read_name(f, SERVICE, EVENT_SERVICE_MAX, &ev->service, e));
-	return read_name(f, INSTANCE_ID, EVENT_SERVICE_MAX, &ev->instance, e);
+	envelope_find(r->f.v[at], SERVICE, INSTANCE_ID, &r->f);
+	return OK;
+}
+
+/* Of a producer that is there; only the exact envelope needs both. */
+static int
+read_service(struct reading *r, enum at at, struct err *e)
+{
+	struct str name;
+
+	if (!json_is(r->f.v[PRODUCER], JSON_OBJECT) ||
+	    (!r->f.v[at] && !r->o->exact))
+		return OK;
+	return read_name(&r->f, at, EVENT_SERVICE_MAX, &name, e);
 }
 
 static int
-read_sequence(
-    struct found *f, struct event *ev, struct made *made, struct err *e)
+read_sequence(struct reading *r, enum at at, struct err *e)
 {
-	made->of = catalog_find(ev->type);
-	made->sequence = f->v[SEQUENCE];
-	if ((made->sequence || !made->of) && !need(f, SEQUENCE, JSON_OBJECT, e))
+	r->made.sequence = !r->f.v[at] && !r->o->exact;
+	if (r->made.sequence)
+		return OK;
+	if (!need(&r->f, at, JSON_OBJECT, e))
 		return e->code;
-	envelope_find(made->sequence, PARTITION_KEY, RECORD_VERSION, f);
-	made->key = made->of && !f->v[PARTITION_KEY];
-	if (!made->key)
-		TRY(read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e));
-	made->null_rv = f->v[RECORD_VERSION];
-	return read_rv(f, ev, e);
+	envelope_find(r->f.v[at], PARTITION_KEY, RECORD_VERSION, &r->f);
+	return OK;
 }
 
-/* Of a type that is known the payload says what the sequence lacks. */
+/* Empty is as absent: no order. */
 static int
-fill_sequence(
-    struct arena *a, struct event *ev, struct made *made, struct err *e)
+read_key(struct reading *r, enum at at, struct err *e)
 {
+	const struct json *j = r->f.v[at];
+
+	r->ev.key = STR_EMPTY;
+	if (!r->o->exact && (!j || (j->type == JSON_STRING && j->text.n == 0)))
+		return OK;
+	if (!json_is(r->f.v[SEQUENCE], JSON_OBJECT))
+		return OK; /* that was told */
+	return read_name(&r->f, at, EVENT_KEY_MAX, &r->ev.key, e);
+}
+
+static int
+read_payload(struct reading *r, enum at at, struct err *e)
+{
+	r->ev.payload = need(&r->f, at, JSON_OBJECT, e);
+	return r->ev.payload ? OK : (int)e->code;
+}
+
+static int
+read_ours(struct reading *r, enum at at, struct err *e)
+{
+	return r->f.v[at]
+		   ? wrong(e, at, "is set by the server and must not be given")
+		   : OK;
+}
+
+/* The first that fails is the error; all that do are the list, if wanted. */
+static int
+read_fields(struct arena *a, struct reading *r, struct err *e)
+{
+	static const struct {
+		int (*read)(struct reading *r, enum at at, struct err *e);
+		enum at at;
+	} STEPS[] = {
+	    {read_event_id, EVENT_ID},
+	    {read_version, SCHEMA_VERSION},
+	    {read_type, EVENT_TYPE},
+	    {read_occurred, OCCURRED_AT},
+	    {read_tenant, TENANT_ID},
+	    {read_producer, PRODUCER},
+	    {read_service, SERVICE},
+	    {read_service, INSTANCE_ID},
+	    {read_correlation, CORRELATION_ID},
+	    {read_sequence, SEQUENCE},
+	    {read_key, PARTITION_KEY},
+	    {read_rv, RECORD_VERSION},
+	    {read_payload, PAYLOAD},
+	    {read_ours, SEQ},
+	    {read_ours, RECEIVED_AT},
+	    {read_ours, DELIVERIES},
+	};
+	struct faults *faults = r->o->faults;
+	UNINIT struct err more;
+	int rc = OK;
+
+	envelope_find(r->ev.tree, EVENT_ID, DELIVERIES, &r->f);
+	for (size_t i = 0; i < COUNT_OF(STEPS); i++) {
+		struct err *to = rc == OK ? e : &more;
+
+		if (STEPS[i].read(r, STEPS[i].at, to) == OK)
+			continue;
+		rc = e->code;
+		if (!faults)
+			return rc;
+		faults->arena = a;
+		faults_add(faults, to, false);
+	}
+	return rc;
+}
+
+/* Of a type of the catalog the payload says what the sequence lacks. */
+static int
+fill_sequence(struct arena *a, struct reading *r, struct err *e)
+{
+	const struct event_type *t = catalog_find(r->ev.type);
+	struct event *ev = &r->ev;
 	const struct json *rv;
 
-	if (!made->of)
+	r->made.of = t;
+	if (!t)
 		return OK;
-	if (made->key) {
-		struct str key =
-		    catalog_key(a, made->of, &ev->tenant, ev->payload);
-
-		/* Which member it lacks says more. */
-		if (key.n == 0)
-			TRY(catalog_check(made->of, ev, e));
-		if (key.n == 0)
-			return wrong(e, PARTITION_KEY, "is required");
-		TRY(take_name(key, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e));
-	}
+	if (!r->f.v[PARTITION_KEY] && !r->o->exact)
+		ev->key = catalog_key(a, t, ev);
+	if (ev->key.n > EVENT_KEY_MAX || envelope_has_control(ev->key))
+		return wrong(e, PARTITION_KEY,
+		    "must be given: the payload's is no partition key");
+	r->made.key = !r->f.v[PARTITION_KEY] && ev->key.n > 0;
 	if (ev->has_rv)
 		return OK;
-	rv = catalog_version(made->of, ev->payload, &ev->rv_us);
+	rv = catalog_version(t, ev->payload, &ev->rv_us);
 	ev->has_rv = rv != NULL;
-	made->rv = rv ? rv->raw : STR_EMPTY;
+	r->made.rv = rv ? rv->raw : STR_EMPTY;
 	return OK;
 }
 
+/* Against the catalog and the types of the store: refused, or remembered. */
 static int
-read_fields(struct arena *a, const struct json *tree,
-    const struct envelope_opts *o, struct event *ev, struct made *made,
-    struct err *e)
+judge(struct arena *a, const struct reading *r, struct event *ev, struct err *e)
 {
-	struct found f = {0};
+	const struct envelope_opts *o = r->o;
+	struct faults found = {.arena = a};
+	const struct event_type *t = r->made.of;
+	bool strict = o->strict;
 
-	envelope_find(tree, EVENT_ID, DELIVERIES, &f);
-	TRY(read_uuid_or(&f, EVENT_ID, &made->event_id, &ev->event_id, e));
-	TRY(read_version(&f, &ev->schema_version, e));
-	TRY(read_type(&f, o->own, &ev->type, e));
-	TRY(read_occurred(&f, o->now_us, &made->occurred, &ev->occurred_us, e));
-	TRY(read_uuid(&f, TENANT_ID, &ev->tenant, e));
-	TRY(read_producer(&f, ev, e));
-	TRY(read_uuid_or(
-	    &f, CORRELATION_ID, &made->correlation, &ev->correlation, e));
-	TRY(read_sequence(&f, ev, made, e));
-	ev->payload = need(&f, PAYLOAD, JSON_OBJECT, e);
-	if (!ev->payload)
-		return e->code;
-	TRY(fill_sequence(a, ev, made, e));
-	for (enum at i = SEQ; i <= DELIVERIES; i++)
-		if (f.v[i])
-			return wrong(
-			    e, i, "is set by the server and must not be given");
-	return OK;
-}
-
-/* Against the catalog: refused in strict mode, else remembered. */
-static int
-judge(struct arena *a, const struct envelope_opts *o,
-    const struct event_type *t, struct event *ev, struct err *e)
-{
-	UNINIT struct err why;
-	int rc;
-
-	/* The world is open: only strict mode minds a type it doesn't know. */
-	if (!t && (o->own || !o->strict))
+	if (o->own)
 		return OK;
-	rc = t ? catalog_check(t, ev, &why)
-	       : json_wrong(&why, "/eventType", "is not in the catalog");
-	if (rc == OK)
-		rc = catalog_check_sequence(a, t, ev, &why);
-	if (rc == OK)
+	if (t)
+		catalog_check(a, t, ev, &found);
+	else if (!types_check(o->types, ev, &found, &strict) && strict) {
+		/* The world is open: only strict mode minds one it doesn't
+		 * know. */
+		(void)json_wrong(e, "/eventType", "is not in the catalog");
+		faults_add(&found, e, false);
+	}
+	if (found.n == 0)
 		return OK;
-	if (o->strict) {
-		*e = why;
-		return rc;
+	if (strict && found.refuse > 0) {
+		if (o->faults)
+			*o->faults = found;
+		return faults_say(&found, e);
 	}
-	ev->warning = arena_fmt(a, "%s: %s", why.at, why.text);
-	return OK;
-}
-
-/* The members we made up, each with its comma. */
-static struct str
-write_made(const struct event *ev, const struct made *made, struct str trace,
-    char ret[MADE_BYTES])
-{
-	const struct {
-		bool made;
-		const char *name;
-		const struct uuid *id; /* NULL: the time */
-	} parts[] = {
-	    {made->event_id, "eventId", &ev->event_id},
-	    {made->occurred, "occurredAt", NULL},
-	    {made->correlation, "correlationId", &ev->correlation},
-	};
-	char text[UUID_LEN + 1];
-	size_t n = 0;
-
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		if (!parts[i].made)
-			continue;
-		if (parts[i].id)
-			uuid_format(*parts[i].id, text);
-		else
-			time_format(ev->occurred_us, text);
-		n += (size_t)snprintf(ret + n, MADE_BYTES - n, "\"%s\":\"%s\",",
-		    parts[i].name, text);
-	}
-	if (made->trace)
-		n += (size_t)snprintf(ret + n, MADE_BYTES - n,
-		    "\"traceparent\":\"%.*s\",", STR_ARG(trace));
-	return (struct str){ret, n};
-}
-
-/* Members of the sequence that we made up. */
-static struct str
-write_sequence(struct arena *a, const struct event *ev, const struct made *made)
-{
-	struct buf b CLEANUP(buf_done) = BUF(8 * EVENT_KEY_MAX);
-	bool rv = made->rv.n > 0 && !made->null_rv;
-
-	if (!made->key && !rv)
-		return STR_EMPTY;
-	if (!made->sequence)
-		put_open(&b, "sequence", '{');
-	if (made->key)
-		put_text(&b, "partitionKey", ev->key);
-	if (rv)
-		put_raw(&b, "recordVersion", made->rv);
-	if (!made->sequence)
-		put_close(&b, '}');
-	if (!made->sequence || made->sequence->child)
-		buf_addc(&b, ',');
-	assert(!b.failed);
-	return arena_dup(a, buf_str(&b));
-}
-
-/* `text` takes the place of `drop` bytes at `at` of what was received. */
-struct edit {
-	size_t at, drop;
-	struct str text;
-};
-
-/*
- * The bytes with the edits, in the order of their places; *ret_before: by how
- * much that moved the payload. Masks work inside the payload, so that what lies
- * behind it has moved by `grown` already.
- */
-static struct str
-edited(struct arena *a, struct str bytes, const struct edit *v, size_t n,
-    size_t payload, size_t grown, size_t *ret_before)
-{
-	size_t from = 0, more = 0;
-	char *p, *out;
-
-	*ret_before = 0;
-	for (size_t i = 0; i < n; i++)
-		more += v[i].text.n;
-	if (more == 0)
-		return bytes;
-	p = out = arena_try(a, bytes.n + more);
-	if (!p)
-		return (struct str){.p = NULL};
-	for (size_t i = 0; i < n; i++) {
-		bool before = v[i].at <= payload;
-		size_t at = v[i].at + (before ? 0 : grown);
-
-		memcpy(out, bytes.p + from, at - from);
-		out += at - from;
-		if (v[i].text.n > 0)
-			memcpy(out, v[i].text.p, v[i].text.n);
-		out += v[i].text.n;
-		from = at + v[i].drop;
-		if (before)
-			*ret_before += v[i].text.n - v[i].drop;
-	}
-	memcpy(out, bytes.p + from, bytes.n - from);
-	out += bytes.n - from;
-	return (struct str){p, (size_t)(out - p)};
-}
-
-static int
-compose(struct arena *a, struct json *tree, const struct envelope_opts *o,
-    const struct made *made, struct event *ev, struct err *e)
-{
-	char room[MADE_BYTES];
-	struct str raw = tree->raw, bytes = raw;
-	size_t before = (size_t)(ev->payload->raw.p - raw.p);
-	size_t after = raw.n - before - ev->payload->raw.n, moved;
-	struct edit v[3] = {
-	    {.at = 1, .text = write_made(ev, made, o->trace, room)}};
-	size_t n = 1;
-
-	v[n++] = (struct edit){.text = write_sequence(a, ev, made), .at = 1};
-	if (made->sequence)
-		v[1].at = (size_t)(made->sequence->raw.p - raw.p) + 1;
-	if (made->null_rv && made->rv.n > 0)
-		v[n++] = (struct edit){(size_t)(made->null_rv->raw.p - raw.p),
-		    made->null_rv->raw.n, made->rv};
-	if (o->mask)
-		TRY(mask_apply(a, o->mask, ev->type, tree, &bytes, e));
-	ev->body = edited(a, bytes, v, n, before, bytes.n - raw.n, &moved);
-	if (!ev->body.p)
-		return err_set(e, ERR_LIMIT, "no room for the event");
-	ev->payload_raw = str_from(ev->body, before + moved);
-	if (made->sequence && made->sequence->raw.p > ev->payload->raw.p)
-		after += ev->body.n - bytes.n - moved;
-	ev->payload_raw.n -= after;
+	ev->faults = arena_alloc(a, sizeof(found));
+	*ev->faults = found;
 	return OK;
 }
 
@@ -492,8 +442,7 @@ int
 envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
     struct event *ret, struct err *e)
 {
-	struct event ev = {.tree = tree, .warning = STR_EMPTY};
-	struct made made = {0};
+	struct reading r = {.o = o, .ev = {.tree = tree}};
 
 	if (tree->type != JSON_OBJECT)
 		return err_set(e, ERR_INVALID,
@@ -503,16 +452,29 @@ envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
 		return err_set(e, ERR_LIMIT,
 		    "the event has %zu bytes, at most %zu are allowed",
 		    tree->raw.n, o->body_max);
-	TRY(read_fields(a, tree, o, &ev, &made, e));
-	if (made.event_id)
-		ev.event_id = o->event_id ? *o->event_id : uuid_v7(o->now_us);
-	if (made.correlation)
-		ev.correlation = uuid_v7(o->now_us);
-	made.trace = trace_valid(o->trace) && !json_get(tree, "traceparent");
-	TRY(judge(a, o, made.of, &ev, e));
-	TRY(compose(a, tree, o, &made, &ev, e));
-	*ret = ev;
+	TRY(read_fields(a, &r, e));
+	TRY(fill_sequence(a, &r, e));
+	if (r.made.event_id)
+		r.ev.event_id = o->event_id ? *o->event_id : uuid_v7(o->now_us);
+	if (r.made.correlation)
+		r.ev.correlation = uuid_v7(o->now_us);
+	r.made.trace = trace_valid(o->trace) && !json_get(tree, "traceparent");
+	TRY(judge(a, &r, &r.ev, e));
+	TRY(envelope_compose(a, tree, &r, e));
+	*ret = r.ev;
 	return OK;
+}
+
+struct str
+envelope_producer(struct arena *a, struct str service, struct str instance)
+{
+	struct buf b CLEANUP(buf_done) = BUF(64 + 6 * (service.n + instance.n));
+
+	put_open(&b, NULL, '{');
+	put_text(&b, "service", service);
+	put_text(&b, "instanceId", instance);
+	put_close(&b, '}');
+	return arena_dup(a, buf_str(&b));
 }
 
 int
@@ -523,81 +485,4 @@ envelope_parse(struct arena *a, struct str bytes, const struct envelope_opts *o,
 
 	TRY(json_parse(a, bytes, &tree, e));
 	return envelope_read(a, tree, o, ret, e);
-}
-
-void
-envelope_show_open(
-    struct buf *b, struct str body, int64_t seq, int64_t received_us)
-{
-	assert(body.n > 2 && body.p[0] == '{' && body.p[body.n - 1] == '}');
-	body.n--;
-	buf_add(b, body);
-	buf_addz(b, ",\"seq\":");
-	buf_int(b, seq);
-	buf_addz(b, ",\"receivedAt\":\"");
-	time_add(b, received_us);
-	buf_addc(b, '"');
-}
-
-void
-envelope_show(struct buf *b, struct str body, int64_t seq, int64_t received_us)
-{
-	envelope_show_open(b, body, seq, received_us);
-	buf_addc(b, '}');
-}
-
-void
-envelope_show_all(struct buf *b, struct str body, int64_t seq,
-    int64_t received_us, struct str deliveries)
-{
-	envelope_show_open(b, body, seq, received_us);
-	buf_addz(b, ",\"deliveries\":");
-	buf_add(b, deliveries);
-	buf_addc(b, '}');
-}
-
-/* Behind the string that begins at `at`; the end when it has none. */
-static size_t
-string_end(struct str s, size_t at)
-{
-	for (at++; at < s.n && s.p[at] != '"'; at++)
-		at += s.p[at] == '\\';
-	return at < s.n ? at + 1 : s.n;
-}
-
-bool
-envelope_text(struct str body, struct str quoted, struct str *ret)
-{
-	size_t at = 0, depth = 0;
-
-	while (at < body.n) {
-		char c = body.p[at];
-		size_t end = c == '"' ? string_end(body, at) : at + 1;
-		struct str s = {body.p + at, end - at};
-
-		depth += c == '{' || c == '[';
-		depth -= depth > 0 && (c == '}' || c == ']');
-		at = end;
-		if (depth != 1 || !str_eq(s, quoted))
-			continue;
-		s = str_trim(str_from(body, at));
-		if (!str_pass(&s, STR(":")))
-			continue; /* a value that looks like the name */
-		s = str_trim(s);
-		if (s.n == 0 || s.p[0] != '"')
-			return false;
-		end = string_end(s, 0);
-		*ret = (struct str){s.p + 1, end - 2};
-		return end > 1 && s.p[end - 1] == '"';
-	}
-	return false;
-}
-
-bool
-envelope_correlation(struct str body, struct uuid *ret)
-{
-	struct str text;
-
-	return envelope_text(body, STR("\"correlationId\""), &text) &&
-	       uuid_parse(text, ret);
 }

@@ -10,8 +10,24 @@
 #define EVENT_KEY_MAX       512
 #define EVENT_SERVICE_MAX   128
 #define IDEMPOTENCY_KEY_MAX 255
+/* What one answer tells of what is wrong with an event. */
+#define FAULTS_MAX          20
 /* Each event is walked once for each mask that names its type. */
 #define MASK_RULES_MAX      256
+
+/* Schemas of event types: all of them are in memory, compiled. */
+#define TYPES_MAX       2000        /* versions of types */
+#define TYPES_BYTES_MAX (16 * MIB)  /* of their schemas and examples */
+#define TYPE_BODY_MAX   (128 * KIB) /* a schema and an example */
+#define TYPE_TEXT_MAX   1024        /* a description */
+#define TYPES_POLL_MS   1000        /* another node's change is known then */
+#define TYPES_GRACE_MS  30000       /* nobody looks at one thing for so long */
+#define SCHEMA_NODES    2000        /* subschemas */
+#define SCHEMA_DEPTH    128         /* of a check, with references */
+#define SCHEMA_WORK     20000       /* steps of a check, and more by length */
+#define SCHEMA_DIGITS   320         /* of a number that is compared */
+#define PATTERN_MAX     256         /* bytes */
+#define PATTERN_STATES  512
 
 /* Group commit: how many entries and bytes one transaction takes. */
 #define COMMIT_BATCH_MAX       1024

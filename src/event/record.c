@@ -1,6 +1,7 @@
 #include "event/record.h"
 
 #include "seal/digest.h"
+#include "seal/tenant.h"
 
 /* object: its name, or where the payload has it; the others: where. */
 struct about {
@@ -65,23 +66,23 @@ plain_id(struct arena *a, struct str id)
 	return arena_dup(a, (struct str){text, UUID_LEN});
 }
 
-/* A:tenant:B; the tenant's colons are what makes it sure. */
+/* A:tenant:B; the tenant's colons are what makes it sure. A name that has a
+ * colon itself is not found so: the whole key is the record's then. */
 static void
 by_key(struct str key, const struct uuid *tenant, struct record *ret)
 {
 	const char *colon = memchr(key.p, ':', key.n);
 	size_t at = colon ? (size_t)(colon - key.p) : key.n;
 	struct str rest = str_from(key, at < key.n ? at + 1 : key.n);
+	struct str owner = str_cut(&rest, ':');
 	struct uuid u;
 
 	*ret =
 	    (struct record){.object = STR_EMPTY, .id = key, .part = STR_EMPTY};
-	if (rest.n <= UUID_LEN + 1 || rest.p[UUID_LEN] != ':' ||
-	    !uuid_parse((struct str){rest.p, UUID_LEN}, &u) ||
-	    !uuid_eq(u, *tenant))
+	if (rest.n == 0 || !tenant_parse(owner, &u) || !uuid_eq(u, *tenant))
 		return;
 	ret->object = (struct str){key.p, at};
-	ret->id = str_from(rest, UUID_LEN + 1);
+	ret->id = rest;
 }
 
 struct record

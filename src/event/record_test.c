@@ -2,8 +2,8 @@
 #include "event/record.h"
 
 #include "base/test.h"
-#include "event/catalog.h"
 #include "event/envelope.h"
+#include "event/type/catalog.h"
 
 #define T    "11111111-1111-4111-8111-111111111111"
 #define A    "aaaaaaaa-0000-4000-8000-000000000001"

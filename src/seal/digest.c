@@ -8,7 +8,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_thread_end;
-static EVP_MD *sha256;
+static EVP_MD *sha256, *sha1;
 static EVP_MAC *mac;
 static _Thread_local EVP_MD_CTX *mine;
 
@@ -30,8 +30,9 @@ fetch_digests(void)
 
 	assert(rc == 0);
 	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	sha1 = EVP_MD_fetch(NULL, "SHA1", NULL);
 	mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-	assert(sha256 && mac);
+	assert(sha256 && sha1 && mac);
 }
 
 /* This thread's context, made when it first asks. */
@@ -47,15 +48,27 @@ context(void)
 	return mine;
 }
 
-void
-digest_sha256(struct str s, unsigned char ret[DIGEST_LEN])
+static void
+digest_by(EVP_MD *const *md, struct str s, unsigned char *ret)
 {
 	EVP_MD_CTX *ctx = context();
-	int ok = EVP_DigestInit_ex2(ctx, sha256, NULL) &&
+	int ok = EVP_DigestInit_ex2(ctx, *md, NULL) &&
 		 EVP_DigestUpdate(ctx, s.p, s.n) &&
 		 EVP_DigestFinal_ex(ctx, ret, NULL);
 
 	assert(ok);
+}
+
+void
+digest_sha256(struct str s, unsigned char ret[DIGEST_LEN])
+{
+	digest_by(&sha256, s, ret);
+}
+
+void
+digest_sha1(struct str s, unsigned char ret[DIGEST_SHA1_LEN])
+{
+	digest_by(&sha1, s, ret);
 }
 
 void

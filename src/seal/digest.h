@@ -17,12 +17,15 @@
 #define DIGEST_LEN       32
 #define DIGEST_SHORT_LEN 16
 #define DIGEST_MD5_LEN   16
+#define DIGEST_SHA1_LEN  20
 
 #define DIGEST_STR(sum) ((struct str){(const char *)(sum), DIGEST_LEN})
 
 void digest_sha256(struct str s, unsigned char ret[DIGEST_LEN]);
 /* Its first 16 bytes: enough where only accidents must not collide. */
 void digest_short(struct str s, unsigned char ret[DIGEST_SHORT_LEN]);
+/* For UUIDv5, which is made with it. */
+void digest_sha1(struct str s, unsigned char ret[DIGEST_SHA1_LEN]);
 /* For protocols that know no better. False where MD5 is forbidden (FIPS). */
 bool digest_md5(struct str s, unsigned char ret[DIGEST_MD5_LEN]);
 

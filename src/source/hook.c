@@ -8,12 +8,13 @@
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "seal/digest.h"
+#include "seal/tenant.h"
 #include "source/limits.h"
 
 #define HOOK(field) offsetof(struct hook, field)
 
 static const struct member DEFAULTS[] = {
-    {"tenantId", MEMBER_TEXT, HOOK(tenant_text), 1, UUID_LEN, NULL},
+    {"tenantId", MEMBER_TEXT, HOOK(tenant_text), 1, TENANT_MAX, NULL},
     {"eventType", MEMBER_TEXT, HOOK(event_type), 1, EVENT_TYPE_MAX, NULL},
     {"schemaVersion", MEMBER_INT, HOOK(schema_version), 1, INT32_MAX, NULL},
     {"partitionKey", MEMBER_TEXT, HOOK(partition_key), 1, EVENT_KEY_MAX, NULL},
@@ -174,6 +175,7 @@ static int
 check_parts(struct hook *h, struct err *e)
 {
 	const struct hook_scheme *s = h->scheme;
+	struct uuid tenant;
 
 	if (s->open && !h->unsafe)
 		return json_wrong(e, "/unsafe",
@@ -186,9 +188,9 @@ check_parts(struct hook *h, struct err *e)
 		return json_wrong(e, "/header", "is for bearer alone");
 	if (h->header.n > 0 && !member_token_ok(h->header))
 		return json_wrong(e, "/header", "must be the name of a header");
-	if (h->tenant_text.n > 0 && !uuid_parse(h->tenant_text, &h->tenant))
-		return json_wrong(e, "/defaults/tenantId", "must be a UUID");
-	h->has_tenant = h->tenant_text.n > 0;
+	if (h->tenant_text.n > 0 && !tenant_parse(h->tenant_text, &tenant))
+		return json_wrong(
+		    e, "/defaults/tenantId", "must be " TENANT_WORDS);
 	TRY(check_vars(h->delivery_id, "/deliveryId", e));
 	TRY(check_vars(h->event_type, "/defaults/eventType", e));
 	TRY(check_vars(h->partition_key, "/defaults/partitionKey", e));
@@ -198,9 +200,6 @@ check_parts(struct hook *h, struct err *e)
 		    envelope_type_wrong(h->event_type));
 	if (h->template.n > 0 || hook_takes_cloudevents(h))
 		return OK;
-	if (!h->has_tenant)
-		return json_wrong(
-		    e, "/defaults/tenantId", "is required without a template");
 	if (h->event_type.n == 0)
 		return json_wrong(
 		    e, "/defaults/eventType", "is required without a template");

@@ -94,8 +94,6 @@ struct hook {
 	struct str template;
 	struct str delivery_id;
 	struct str tenant_text, event_type, partition_key;
-	struct uuid tenant;
-	bool has_tenant;
 	int64_t schema_version;
 	struct str *networks; /* as written */
 	struct hook_net *nets;

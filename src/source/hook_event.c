@@ -221,17 +221,17 @@ add_missing(const struct maker *m, const struct json *given, size_t index,
 		put_int(b, "schemaVersion", h->schema_version);
 	if (!json_get(given, "eventType") && type.n > 0)
 		put_text(b, "eventType", type);
-	if (!json_get(given, "tenantId") && h->has_tenant)
-		put_uuid(b, "tenantId", h->tenant);
+	if (!json_get(given, "tenantId") && h->tenant_text.n > 0)
+		put_text(b, "tenantId", h->tenant_text);
 	if (!json_get(given, "producer")) {
 		put_open(b, "producer", '{');
 		put_text(b, "service", h->name);
 		put_z(b, "instanceId", INSTANCE);
 		put_close(b, '}');
 	}
-	if (!json_get(given, "sequence")) {
+	if (!json_get(given, "sequence") && key.n > 0) {
 		put_open(b, "sequence", '{');
-		put_text(b, "partitionKey", key.n > 0 ? key : h->name);
+		put_text(b, "partitionKey", key);
 		put_close(b, '}');
 	}
 }
@@ -289,7 +289,7 @@ plain(struct maker *m, const struct err *unread, struct hook_item *ret)
 static int
 cloudevent(struct maker *m, const struct err *unread, struct hook_item *ret)
 {
-	const struct uuid *tenant = m->h->has_tenant ? &m->h->tenant : NULL;
+	struct str tenant = m->h->tenant_text;
 	const struct received *in = &m->q->in;
 	struct str type = receive_header(in, "Content-Type");
 

@@ -305,7 +305,7 @@ test_events(void **)
 		"payload=%7B%22a%22%3A1%7D",
 		"\"schemaVersion\":1,\"eventType\":\"github.push\","
 		"\"tenantId\":\"" TENANT "\",\"producer\":{\"service\":\"src\","
-		"\"instanceId\":\"in\"},\"sequence\":{\"partitionKey\":\"src\"},"
+		"\"instanceId\":\"in\"},"
 		"\"payload\":{\"a\":1}}",
 		NULL},
 	    {GITHUB, "X-GitHub-Event: ping\n\n{}", NULL, "a ping"},
@@ -322,7 +322,7 @@ test_events(void **)
 	    {STRIPE, "X: y\n\n{}",
 		"\"schemaVersion\":1,"
 		"\"tenantId\":\"" TENANT "\",\"producer\":{\"service\":\"src\","
-		"\"instanceId\":\"in\"},\"sequence\":{\"partitionKey\":\"src\"},"
+		"\"instanceId\":\"in\"},"
 		"\"payload\":{}}",
 		NULL},
 	    {NONE, "X: y\n\n[1]", NULL, "must be an object"},

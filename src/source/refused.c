@@ -7,8 +7,10 @@
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "event/mask.h"
+#include "event/tenants.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/tenant.h"
 #include "source/limits.h"
 #include "sql.h"
 
@@ -204,9 +206,13 @@ put_letter(struct db *db, struct arena *a, const struct entry *en,
 	TRY(refused_open(a, en->body, &x, e));
 	if (json_parse(a, x.copy, &j, &odd) < 0)
 		j = NULL;
-	t = said(j, "tenantId", UUID_LEN);
-	t = uuid_parse(t, &tenant) ? uuid_str(&tenant)
-				   : (struct str){.p = NULL};
+	t = said(j, "tenantId", TENANT_MAX);
+	if (!tenant_parse(t, &tenant))
+		t = (struct str){.p = NULL};
+	else if (!tenant_is_uuid(t))
+		TRY(tenants_note(db, tenant, t, e));
+	if (t.p)
+		t = uuid_str(&tenant);
 	return sql_dead_refused(db, e, .seq = en->seq, .reason = REASON_SCHEMA,
 		   .at = now_us, .error = x.reason,
 		   .event_id = uuid_str(&en->event_id), .source = en->key,

@@ -8,6 +8,7 @@
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "event/append.h"
+#include "event/type/types.h"
 #include "loop/thread.h"
 #include "source/refused.h"
 #include "source/row.h"
@@ -102,6 +103,8 @@ row_opts(struct relay *r, const struct chunk *c)
 	    .text = &r->text,
 	    .source = str_of(r->outbox.name),
 	    .strict = r->o.strict,
+	    .exact = r->o.exact,
+	    .types = types_now(r->o.types),
 	    .mask = r->o.mask,
 	    .body_max = (size_t)r->outbox.body_max,
 	    .now_us = c->now_us,

@@ -43,12 +43,14 @@ struct append;
 struct mask;
 struct outbox_opts;
 struct relay;
+struct types_live;
 
 struct relay_opts {
 	const struct outbox_opts *outbox; /* outbox_all(); it is copied */
 	struct append *append;
 	const struct mask *mask;
-	bool strict;
+	struct types_live *types;
+	bool strict, exact; /* event.schema.mode, event.envelope */
 };
 
 /* That the outbox is away is no failure. */

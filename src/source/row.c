@@ -1,6 +1,7 @@
 #include "source/row.h"
 
 #include "event/envelope.h"
+#include "seal/tenant.h"
 #include "source/refused.h"
 
 /* A column as a JSON string, or null. */
@@ -29,15 +30,18 @@ add_envelope(
 
 	put_open(b, NULL, '{');
 	add_text(b, "eventId", v[COL_EVENT_ID]);
-	add_json(
-	    b, "schemaVersion", v[COL_VERSION], !str_int(v[COL_VERSION], &n));
+	if (v[COL_VERSION].p)
+		add_json(b, "schemaVersion", v[COL_VERSION],
+		    !str_int(v[COL_VERSION], &n));
 	add_text(b, "eventType", v[COL_TYPE]);
 	if (v[COL_OCCURRED].p)
 		add_text(b, "occurredAt", v[COL_OCCURRED]);
 	else if (v[COL_CREATED].p)
 		add_text(b, "occurredAt", v[COL_CREATED]);
-	add_text(b, "tenantId", v[COL_TENANT]);
-	add_json(b, "producer", v[COL_PRODUCER], odd_producer);
+	if (v[COL_TENANT].p)
+		add_text(b, "tenantId", v[COL_TENANT]);
+	if (v[COL_PRODUCER].p)
+		add_json(b, "producer", v[COL_PRODUCER], odd_producer);
 	if (v[COL_CORRELATION].p)
 		add_text(b, "correlationId", v[COL_CORRELATION]);
 	put_open(b, "sequence", '{');
@@ -70,7 +74,8 @@ in(struct str whole, struct str part)
 static void
 keep_entry(struct arena *keep, struct str text, struct entry *en)
 {
-	struct str *const parts[] = {&en->type, &en->key, &en->body};
+	struct str *const parts[] = {
+	    &en->type, &en->key, &en->tenant_name, &en->body};
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		if (!in(text, *parts[i]))
@@ -118,9 +123,17 @@ static int
 read_row(const struct row_opts *o, const struct outbox_row *row,
     struct event *ret, struct str *ret_text, bool *ret_whole, struct err *e)
 {
+	const struct event_defaults defaults = {
+	    .tenant = tenant_default(),
+	    .tenant_name = STR(TENANT_DEFAULT),
+	    .producer = STR("{\"service\":\"outbox\",\"instanceId\":\"-\"}"),
+	};
 	struct envelope_opts eo = {
 	    .now_us = o->now_us,
 	    .strict = o->strict,
+	    .exact = o->exact,
+	    .defaults = &defaults,
+	    .types = o->types,
 	    .mask = o->mask,
 	    .body_max = o->body_max,
 	};
@@ -140,8 +153,9 @@ read_row(const struct row_opts *o, const struct outbox_row *row,
 		return rc;
 	if (rc == OK &&
 	    str_eq(ret->payload->raw, str_trim(row->v[COL_PAYLOAD])) &&
-	    str_eq(json_get(ret->tree, "producer")->raw,
-		str_trim(row->v[COL_PRODUCER])))
+	    (!row->v[COL_PRODUCER].p ||
+		str_eq(json_get(ret->tree, "producer")->raw,
+		    str_trim(row->v[COL_PRODUCER]))))
 		return OK;
 	payload_ok = is_json(o->scratch, row->v[COL_PAYLOAD]);
 	producer_ok = is_json(o->scratch, row->v[COL_PRODUCER]);

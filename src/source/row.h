@@ -21,13 +21,15 @@
 #include "source/outbox_driver.h"
 
 struct mask;
+struct types;
 
 struct row_opts {
 	struct arena *keep;    /* entries live here */
 	struct arena *scratch; /* may be reset behind each */
 	struct buf *text;      /* for envelopes, with what one may have */
 	struct str source;     /* name, for refused ones */
-	bool strict;
+	bool strict, exact;
+	const struct types *types;
 	const struct mask *mask;
 	size_t body_max;
 	int64_t now_us;

@@ -19,7 +19,7 @@ shown(const struct err *e)
 }
 
 static int
-map(struct arena *a, struct str in, bool binary, const struct uuid *tenant,
+map(struct arena *a, struct str in, bool binary, struct str tenant,
     struct str *ret, struct err *e)
 {
 	struct str_pair h[HEADERS_MAX];
@@ -46,7 +46,7 @@ map(struct arena *a, struct str in, bool binary, const struct uuid *tenant,
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const struct uuid tenant = {{1, 2, 3}};
+	const struct str tenant = STR("acme");
 	const struct envelope_opts o = {.now_us = 1768048496789000};
 	struct arena *a = arena_new(64 * MIB);
 	struct str in = {(const char *)data, n}, text, again;
@@ -55,12 +55,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct json *tree = NULL;
 	struct err e = {0};
 
-	if (map(a, in, binary, &tenant, &text, &e) < 0) {
+	if (map(a, in, binary, tenant, &text, &e) < 0) {
 		shown(&e);
 		arena_free(a);
 		return 0;
 	}
-	if (map(a, in, binary, &tenant, &again, &e) < 0 || !str_eq(text, again))
+	if (map(a, in, binary, tenant, &again, &e) < 0 || !str_eq(text, again))
 		abort();
 	if (json_parse(a, text, &tree, &e) < 0)
 		assert(e.code == ERR_SYNTAX || e.code == ERR_LIMIT);

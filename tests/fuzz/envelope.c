@@ -4,6 +4,8 @@
 #include "event/envelope.h"
 
 #include "event/mask.h"
+#include "event/type/fault.h"
+#include "seal/tenant.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -14,10 +16,9 @@ same(const struct event *a, const struct event *b)
 	assert(uuid_eq(a->tenant, b->tenant));
 	assert(uuid_eq(a->correlation, b->correlation));
 	assert(str_eq(a->type, b->type) && str_eq(a->key, b->key));
+	assert(str_eq(a->tenant_name, b->tenant_name));
 	assert(a->schema_version == b->schema_version);
 	assert(a->has_rv == b->has_rv && a->rv_us == b->rv_us);
-	assert(str_eq(a->service, b->service));
-	assert(str_eq(a->instance, b->instance));
 	assert(str_eq(a->body, b->body));
 	assert(str_eq(a->payload_raw, b->payload_raw));
 }
@@ -44,7 +45,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct arena *a = arena_new(16 * MIB);
 	struct str event = {(const char *)data, n};
 	struct str first = str_cut(&event, '\n');
-	struct envelope_opts o = {.now_us = 1768048496789000};
+	const struct event_defaults d = {.tenant = tenant_default(),
+	    .tenant_name = STR(TENANT_DEFAULT),
+	    .producer = STR("{\"service\":\"fuzz\"}")};
+	struct faults f = {.n = 0};
+	struct envelope_opts o = {
+	    .now_us = 1768048496789000, .defaults = &d, .faults = &f};
 	struct event ev = {0}, again = {0};
 	struct mask *m = NULL;
 	struct err e = {0};
@@ -56,8 +62,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		assert(!ev.body.p && e.text[0]);
 		assert(str_utf8_bad(str_of(e.at)) == strlen(e.at));
 		assert(str_utf8_bad(str_of(e.text)) == strlen(e.text));
+		assert(e.code != ERR_INVALID || !e.at[0] || f.n > 0);
 	} else {
-		assert(str_utf8_bad(ev.warning) == ev.warning.n);
+		assert(!ev.faults || ev.faults->n > 0);
 		if (envelope_parse(a, ev.body, &o, &again, &e) < 0)
 			abort();
 		same(&ev, &again);
@@ -65,7 +72,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	o.strict = true;
 	if (envelope_parse(a, event, &o, &again, &e) == OK)
-		assert(ev.body.p && ev.warning.n == 0);
+		assert(ev.body.p && !ev.faults);
 	arena_free(a);
 	return 0;
 }

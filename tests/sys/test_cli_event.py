@@ -83,7 +83,7 @@ def test_publish_errors(t):
     srv.cli("event", "publish", write(t, "bad.json", b"{")).want(1)
     r = srv.cli("event", "publish", write(t, "w.json", dump(envelope(eventType=5))))
     check(r.code == 1 and "eventType" in r.err, "it names the field", r)
-    mixed = dump([envelope(), envelope(tenantId="x"), envelope()])
+    mixed = dump([envelope(), envelope(tenantId="a b"), envelope()])
     r = srv.cli("event", "publish", write(t, "m.json", mixed))
     check(r.code == 1 and "tenantId" in r.out + r.err, "it names the field", r)
     check("1 of 3" in r.err, "and how many were refused", r)

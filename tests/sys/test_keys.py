@@ -30,7 +30,7 @@ def test_bad_requests(t):
             ({"name": "n", "scopes": ["fly"]}, "/scopes"),
             ({"name": "n", "scopes": "read"}, "/scopes"),
             ({"scopes": ["read"]}, "/name"), ({"name": 5, "scopes": ["read"]}, "/name"),
-            ({"name": "n", "scopes": ["read"], "tenants": ["x"]}, "/tenants"),
+            ({"name": "n", "scopes": ["read"], "tenants": ["a b"]}, "/tenants"),
             ({"name": "n", "scopes": ["read"], "nmae": "x"}, "/nmae"),
             ({"name": "n", "scopes": ["read"], "expiresAt": "soon"}, "/expiresAt")):
         a = c.post("/v1/keys", body).want(422)

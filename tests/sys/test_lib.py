@@ -106,7 +106,7 @@ def test_publish(t):
     same([e["payload"]["n"] for e in c.events(type=kind)], list(range(1200)), "all, in order")
     same(publish(t.srv, events[:300]), "300 published, 300 of them known before, 0 failed\n", "again")
     # An id is made where there is none; what is wrong is told by itself.
-    bad = [envelope(type=kind, eventId=..., occurredAt=...), "{\n", envelope(type=kind, tenantId="x"),
+    bad = [envelope(type=kind, eventId=..., occurredAt=...), "{\n", envelope(type=kind, tenantId="a b"),
            envelope(type=kind)]
     same(publish(t.srv, bad, code=1), "2 published, 0 of them known before, 2 failed\n", "mixed")
     same(publish(t.srv, [envelope(type=kind)], key="hk_nobody", code=1),

@@ -20,9 +20,11 @@ def test_bad_items_stop_nobody(t):
     c = t.srv.client()
     good = [envelope() for _ in range(4)]
     batch = [good[0], envelope(eventType=5), good[1], "no object", good[2],
-             envelope(tenantId="x"), good[3]]
-    results = c.publish(batch).want(200).json["results"]
+             envelope(tenantId="a b"), good[3]]
+    answer = c.publish(batch).want(200).json
+    results = answer["results"]
     same([r["status"] for r in results], [202, 422, 202, 422, 202, 422, 202], "statuses")
+    same(answer["failed"], 3, "how many were refused")
     for i, tail in ((1, "/eventType"), (5, "/tenantId")):
         err = results[i]["error"]
         check(err["pointer"].endswith(tail) and err["message"] and err["code"],

@@ -277,6 +277,6 @@ def test_by_seq_key_and_tenant(t):
     r.quiet(0.3, "/some")
     same(r.count("/some"), n, "no others")
     for body, at in (({}, "/since"), ({"since": now(), "fromSeq": 1}, "/since"), ({"fromSeq": 0}, "/fromSeq"),
-                     ({"fromSeq": 5, "toSeq": 4}, "/toSeq"), ({"fromSeq": 1, "tenant": "x"}, "/tenant"),
+                     ({"fromSeq": 5, "toSeq": 4}, "/toSeq"), ({"fromSeq": 1, "tenant": "a b"}, "/tenant"),
                      ({"fromSeq": 10 ** 9}, "/fromSeq")):
         c.post("/v1/replays", {**base, **body}).want(422, pointer=at)

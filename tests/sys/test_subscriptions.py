@@ -73,7 +73,7 @@ ERRORS = [
     ({"enabled": "yes"}, "/enabled"),
     ({"types": "x"}, "/types"), ({"types": [5]}, "/types/0"),
     ({"types": ["a.*.b"]}, "/types/0"), ({"types": [""]}, "/types/0"),
-    ({"tenants": ["x"]}, "/tenants/0"),
+    ({"tenants": ["a b"]}, "/tenants/0"),
     ({"filter": 5}, "/filter"), ({"filter": ".a ||| .b"}, "/filter"),
     ({"filter": "env"}, "/filter"), ({"template": "{a:"}, "/template"),
     ({"preset": "nope"}, "/preset"), ({"preset": 5}, "/preset"),

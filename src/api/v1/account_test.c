@@ -122,7 +122,7 @@ test_bad_keys(void **)
 	    {"{\"name\":\"x\",\"scopes\":[\"read\",\"Read\"]}", "/scopes/1"},
 	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"tenants\":[]}",
 		"/tenants"},
-	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"tenants\":[\"y\"]}",
+	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"tenants\":[\"y y\"]}",
 		"/tenants/0"},
 	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"ratePerSecond\":0}",
 		"/ratePerSecond"},

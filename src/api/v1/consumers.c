@@ -168,7 +168,7 @@ consumers_show(const struct sub_seen *s, struct buf *b)
 	put_text(b, "name", c->name);
 	put_uuid(b, "id", s->uid);
 	put_texts(b, "types", c->types, c->n_types);
-	put_uuids(b, "tenants", c->tenants.v, c->tenants.n);
+	put_texts(b, "tenants", c->tenants.names, c->tenants.n);
 	put_text(
 	    b, "filter", c->filter.n > 0 ? c->filter : (struct str){.p = NULL});
 	put_z(b, "order", c->has_order && !c->ordered ? "none" : "key");

@@ -14,10 +14,10 @@ deads_find(struct req *r, struct db *db, struct deads *d, const char *at,
 	enum reason reason;
 
 	d->at = d->to;
-	if (d->tenant.p && !uuid_parse(d->tenant, &d->tenant_id))
+	if (d->tenant.p && !tenant_parse(d->tenant, &d->tenant_id))
 		return err_at(e, ERR_INVALID,
 		    arena_fmt(r->arena, "%stenant", at).p,
-		    "tenant must be a uuid");
+		    "tenant must be " TENANT_WORDS);
 	if (d->reason_word.p) {
 		if (!reason_find(d->reason_word, &reason))
 			return err_at(e, ERR_INVALID,

@@ -129,7 +129,8 @@ int
 handed_entry(struct req *r, struct arena *a, struct handed *h, struct str body,
     struct err *e)
 {
-	const struct envelope_opts o = api_envelope(r->app, h->now_us);
+	const struct event_defaults d = api_defaults(r, a, STR_EMPTY);
+	const struct envelope_opts o = api_envelope(r->app, h->now_us, &d);
 	struct event ev;
 	struct err wrong = {0};
 	struct str text;

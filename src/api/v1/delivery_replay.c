@@ -9,6 +9,7 @@
 #include "deliver/engine/control.h"
 #include "deliver/limits.h"
 #include "event/limits.h"
+#include "event/tenants.h"
 #include "event/when.h"
 #include "match/types.h"
 
@@ -189,7 +190,7 @@ const struct member REPLAY_BODY[] = {
 	.about = "the last entry, instead of until"},
     {"key", MEMBER_STRING, POST_AT(op.terms.order_key), 1, EVENT_KEY_MAX,
 	.about = "only events with this partitionKey"},
-    {"tenant", MEMBER_UUID, POST_AT(op.terms.tenant)},
+    {"tenant", MEMBER_TENANT, POST_AT(op.terms.tenant)},
     {"types", MEMBER_JSON, POST_AT(types), .schema = "Types",
 	.about = "eventTypes or name.*; absent: all"},
     {"ratePerSecond", MEMBER_INT, POST_AT(op.terms.rate), 1, REPLAY_RATE_MAX},
@@ -372,10 +373,7 @@ delivery_replay_show(struct req *r, struct db *db,
 	put_int(b, "toSeq", row->until_seq);
 	put_raw(b, "types", row->types);
 	put_text(b, "key", row->pkey);
-	if (row->tenant.p)
-		put_uuid(b, "tenant", uuid_of(row->tenant));
-	else
-		put_null(b, "tenant");
+	TRY(tenants_put(db, b, "tenant", row->tenant, e));
 	put_some(b, "ratePerSecond", row->rate > 0 ? row->rate : 0);
 	put_bool(b, "exclusive", row->exclusive);
 	put_time(b, "createdAt", row->created_at);

@@ -9,6 +9,7 @@
 #include "deliver/limits.h"
 #include "event/envelope.h"
 #include "event/sealed.h"
+#include "event/tenants.h"
 #include "match/types.h"
 #include "sql.h"
 
@@ -135,7 +136,7 @@ seen_conf_refuses(const struct json *j, struct str type, struct uuid tenant)
 	fits = !json_is(tenants, JSON_ARRAY) || tenants->n == 0;
 	for (const struct json *t = fits ? NULL : tenants->child; t && !fits;
 	     t = t->next)
-		fits = uuid_parse(t->text, &id) && uuid_eq(id, tenant);
+		fits = tenant_parse(t->text, &id) && uuid_eq(id, tenant);
 	return fits ? NULL
 		    : "the subscription's tenants do not name this tenantId";
 }
@@ -212,17 +213,16 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 
 /* What a dead letter tells of its event; of what a source handed over, what its
  * copy said. */
-static void
-show_head(const struct sql_look_deads_row *d, bool of_source, struct buf *b)
+static int
+show_head(struct db *db, const struct sql_look_deads_row *d, bool of_source,
+    struct buf *b, struct err *e)
 {
 	put_text(b, "eventType", d->type);
-	if (d->tenant.p)
-		put_uuid(b, "tenantId", uuid_of(d->tenant));
-	else
-		put_null(b, "tenantId");
+	TRY(tenants_put(db, b, "tenantId", d->tenant, e));
 	put_text(b, "key", d->pkey);
 	if (of_source)
 		put_text(b, "source", d->source);
+	return OK;
 }
 
 /* By the beginning of its body, or all of it. 1, 0 when it has none, < 0. */
@@ -271,7 +271,7 @@ show_event(struct req *r, struct db *db, const struct seen *s, bool of_source,
 		put_uuid(b, "eventId", uuid_of(head.event_id));
 	else
 		put_null(b, "eventId");
-	show_head(&head, of_source, b);
+	TRY(show_head(db, &head, of_source, b, e));
 	if (known)
 		put_uuid(b, "correlationId", id);
 	else

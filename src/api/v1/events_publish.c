@@ -10,6 +10,7 @@
 #include "event/cloud/cloudevent.h"
 #include "event/envelope.h"
 #include "event/limits.h"
+#include "event/type/fault.h"
 #include "http/server/limits.h"
 #include "http/server/reply.h"
 #include "seal/digest.h"
@@ -27,13 +28,21 @@
 
 enum form { NATIVE, CE_STRUCTURED, CE_BINARY };
 
+/* What is to be told of one. */
+struct verdict {
+	struct err *refused; /* NULL: it has the next entry */
+	struct str told;     /* all faults: "errors" or "warnings"; .p NULL */
+};
+
 struct publish {
 	struct append_job job; /* its entries: those that were not refused */
 	struct req *r;
 	enum form form;
 	bool many;
 	size_t n, room;
-	struct err **refused; /* each why; NULL: it has the next entry */
+	struct verdict *verdicts; /* of each */
+	size_t failed;            /* before anything is written */
+	struct event_defaults defaults;
 	struct arena *scratch;
 	struct str idempotency; /* the header; empty when there is none */
 	struct str trace;       /* the same: traceparent */
@@ -67,16 +76,52 @@ check_idempotency(struct str key, struct err *e)
 	return OK;
 }
 
+/* So that who looks at the log sees it, too: the first of them. */
 static void
 warn(const struct req *r, const struct event *ev)
 {
+	const struct fault *first = ev->faults->first;
 	struct log_line l;
 
 	log_begin(&l, LOG_WARN, "event does not fit its schema");
 	log_str(&l, "traceId", str_of(r->trace_id));
 	log_str(&l, "type", ev->type);
-	log_str(&l, "reason", ev->warning);
+	log_str(&l, "pointer", first->at);
+	log_str(&l, "reason", first->text);
 	log_end(&l);
+}
+
+/* [{"pointer","message"}], as long as the request. */
+static struct str
+keep_warnings(const struct req *r, const struct event *ev)
+{
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
+
+	faults_put(ev->faults, NULL, &b);
+	return arena_dup(r->arena, buf_str(&b));
+}
+
+/* [{"code","message","pointer"}]: the error and all others of its kind. */
+static struct str
+keep_errors(const struct publish *p, const struct faults *f)
+{
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
+	struct err one = {.code = ERR_INVALID};
+
+	put_open(&b, NULL, '[');
+	for (const struct fault *x = f->first; x; x = x->next) {
+		if (x->told)
+			continue;
+		(void)snprintf(
+		    one.text, sizeof(one.text), "%.*s", STR_ARG(x->text));
+		(void)snprintf(one.at, sizeof(one.at), "%.*s", STR_ARG(x->at));
+		if (p->form != NATIVE)
+			cloudevent_blame(&one, p->form == CE_BINARY);
+		put_name(&b, NULL);
+		http_error_json(&b, &one);
+	}
+	put_close(&b, ']');
+	return arena_dup(p->r->arena, buf_str(&b));
 }
 
 /* The envelope that a CloudEvent makes. */
@@ -84,9 +129,7 @@ static int
 read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
     struct json *node, struct str *ret, struct err *e)
 {
-	/* Of a key that has one and no other. */
-	const struct uuid *tenant =
-	    p->r->who.n_tenants == 1 ? p->r->who.tenants : NULL;
+	struct str tenant = STR_EMPTY; /* as for all others: the defaults */
 
 	if (p->form == CE_BINARY) {
 		size_t n;
@@ -119,19 +162,27 @@ parse_event(struct publish *p, struct arena *a, struct str *bytes,
 /* An event as an entry, or what is wrong with it. `a` ends before the entry. */
 static int
 read_event(struct publish *p, struct arena *a, struct str bytes,
-    struct json *node, struct entry *ret, struct err *e)
+    struct json *node, struct entry *ret, struct str *ret_told, struct err *e)
 {
 	struct req *r = p->r;
 	struct uuid id;
-	struct envelope_opts o = api_envelope(r->app, clock_now_us());
+	struct envelope_opts o =
+	    api_envelope(r->app, clock_now_us(), &p->defaults);
+	struct faults wrong = {.n = 0};
 	struct event ev;
+	int rc;
 
+	o.faults = &wrong;
 	if (p->idempotency.n > 0) {
 		id = derived_id(r, p->idempotency, p->n);
 		o.event_id = &id;
 	}
 	o.trace = p->trace;
-	TRY(parse_event(p, a, &bytes, node, &o, &ev, e));
+	rc = parse_event(p, a, &bytes, node, &o, &ev, e);
+	if (wrong.n > 0)
+		*ret_told = keep_errors(p, &wrong);
+	if (rc < 0)
+		return rc;
 	if (!api_tenant_ok(&r->who, ev.tenant)) {
 		(void)err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
@@ -139,8 +190,10 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 			cloudevent_blame(e, p->form == CE_BINARY);
 		return ERR_DENIED;
 	}
-	if (ev.warning.n > 0)
+	if (ev.faults) {
 		warn(r, &ev);
+		*ret_told = keep_warnings(r, &ev);
+	}
 	entry_fill(ret, &ev, bytes);
 	return OK;
 }
@@ -169,7 +222,7 @@ make_room(struct publish *p, size_t n, struct err *e)
 {
 	struct arena *a = p->r->arena;
 	size_t room = p->room ? 2 * p->room : guess(p, n);
-	struct err **refused;
+	struct verdict *verdicts;
 	struct entry *entries;
 
 	if (p->n >= EVENT_BATCH_MAX)
@@ -178,15 +231,15 @@ make_room(struct publish *p, size_t n, struct err *e)
 		    EVENT_BATCH_MAX);
 	if (p->n < p->room)
 		return OK;
-	refused = arena_array(a, room, sizeof(struct err *));
+	verdicts = arena_array(a, room, sizeof(*verdicts));
 	entries = arena_array(a, room, sizeof(*entries));
 	if (arena_over(a))
 		return err_set(e, ERR_LIMIT, "the events need too much memory");
 	if (p->n > 0) {
-		memcpy(refused, p->refused, p->n * sizeof(struct err *));
+		memcpy(verdicts, p->verdicts, p->n * sizeof(*verdicts));
 		memcpy(entries, p->job.entries, p->job.n * sizeof(*entries));
 	}
-	p->refused = refused;
+	p->verdicts = verdicts;
 	p->job.entries = entries;
 	p->room = room;
 	return OK;
@@ -200,20 +253,25 @@ take_event(
 	struct req *r = p->r;
 	struct err wrong = {0};
 	struct entry *en;
+	struct verdict *v;
 
 	TRY(make_room(p, bytes.n, e));
 	en = &p->job.entries[p->job.n];
-	if (read_event(p, p->scratch, bytes, node, en, &wrong) == OK) {
-		p->n++;
+	v = &p->verdicts[p->n];
+	if (read_event(p, p->scratch, bytes, node, en, &v->told, &wrong) ==
+	    OK) {
 		p->job.n++;
 		keep_text(r, &en->type);
 		keep_text(r, &en->key);
+		keep_text(r, &en->tenant_name);
 		keep_text(r, &en->body);
 	} else {
 		metric_add(M_EVENTS_REJECTED, 1);
-		p->refused[p->n] = arena_alloc(r->arena, sizeof(wrong));
-		*p->refused[p->n++] = wrong;
+		p->failed++;
+		v->refused = arena_alloc(r->arena, sizeof(wrong));
+		*v->refused = wrong;
 	}
+	p->n++;
 	return arena_over(r->arena)
 		   ? err_set(e, ERR_LIMIT, "the events need too much memory")
 		   : OK;
@@ -284,11 +342,13 @@ read_body(struct publish *p, struct err *e)
 		return read_many(p, lines, e);
 	rc = make_room(p, body.n, e);
 	if (rc == OK)
-		rc = read_event(
-		    p, p->r->arena, body, NULL, &p->job.entries[0], e);
-	if (rc < 0)
+		rc = read_event(p, p->r->arena, body, NULL, &p->job.entries[0],
+		    &p->verdicts[0].told, e);
+	if (rc < 0) {
 		metric_add(M_EVENTS_REJECTED, 1);
-	else
+		if (p->verdicts)
+			p->r->errors = p->verdicts[0].told;
+	} else
 		p->n = p->job.n = 1;
 	return rc;
 }
@@ -318,13 +378,15 @@ add_wrong(struct buf *b, const struct err *wrong)
 
 /* One of many: why it was refused, or its entry. */
 static void
-add_result(struct buf *b, const struct err *refused, const struct entry *en)
+add_result(struct buf *b, const struct verdict *v, const struct entry *en)
 {
 	struct err other;
 
 	put_open(b, NULL, '{');
-	if (refused) {
-		add_wrong(b, refused);
+	if (v->refused) {
+		add_wrong(b, v->refused);
+		if (v->told.p)
+			put_raw(b, "errors", v->told);
 	} else {
 		put_uuid(b, "eventId", en->event_id);
 		if (en->state == ENTRY_DIFFERS) {
@@ -334,6 +396,8 @@ add_result(struct buf *b, const struct err *refused, const struct entry *en)
 			put_int(b, "status", 202);
 			add_seq(b, en);
 		}
+		if (v->told.p)
+			put_raw(b, "warnings", v->told);
 	}
 	put_close(b, '}');
 }
@@ -344,14 +408,19 @@ published(struct req *r, struct err *e)
 {
 	struct publish *p = r->ctx;
 	struct entry *en = p->job.entries;
+	size_t failed = p->failed;
 
 	if (p->many) {
 		(void)buf_room(&r->out, p->n * RESULT_BYTES);
 		buf_addz(&r->out, "{\"results\":[");
 		for (size_t i = 0; i < p->n; i++)
-			add_result(&r->out, p->refused[i],
-			    p->refused[i] ? NULL : en++);
-		buf_addz(&r->out, "]}");
+			add_result(&r->out, &p->verdicts[i],
+			    p->verdicts[i].refused ? NULL : en++);
+		for (size_t i = 0; i < p->job.n; i++)
+			failed += p->job.entries[i].state == ENTRY_DIFFERS;
+		put_close(&r->out, ']');
+		put_int(&r->out, "failed", (int64_t)failed);
+		put_close(&r->out, '}');
 		return OK;
 	}
 	if (en->state == ENTRY_DIFFERS)
@@ -360,6 +429,8 @@ published(struct req *r, struct err *e)
 	put_open(&r->out, NULL, '{');
 	put_uuid(&r->out, "eventId", en->event_id);
 	add_seq(&r->out, en);
+	if (p->verdicts[0].told.p)
+		put_raw(&r->out, "warnings", p->verdicts[0].told);
 	put_close(&r->out, '}');
 	return OK;
 }
@@ -386,6 +457,7 @@ api_events_post(struct req *r, struct db *, struct err *e)
 	p->r = r;
 	p->idempotency = req_header(r, "Idempotency-Key");
 	p->trace = req_header(r, "traceparent");
+	p->defaults = api_defaults(r, r->arena, STR_EMPTY);
 	r->ctx = p;
 	api_then(r, published);
 	TRY(check_idempotency(p->idempotency, e));

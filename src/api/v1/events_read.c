@@ -4,7 +4,6 @@
 #include "api/v1/log_page.h"
 #include "contract/limits.h"
 #include "event/append.h"
-#include "event/catalog.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/tail.h"
@@ -181,7 +180,7 @@ get_found(struct req *r, struct err *e)
 }
 
 const struct member EVENT_QUERY[] = {
-    {"tenant", MEMBER_UUID, offsetof(struct get, tenant)},
+    {"tenant", MEMBER_TENANT, offsetof(struct get, tenant)},
     {.name = NULL},
 };
 
@@ -198,26 +197,4 @@ api_events_get(struct req *r, struct db *, struct err *e)
 	r->ctx = g;
 	api_then(r, get_found);
 	return api_append(r, &g->job, e);
-}
-
-/* GET /v1/event-types */
-
-int
-api_types_list(struct req *r, struct db *, struct err *)
-{
-	buf_addz(&r->out, "{\"data\":");
-	catalog_write_all(&r->out);
-	buf_addz(&r->out, ",\"next\":null}");
-	return OK;
-}
-
-int
-api_types_get(struct req *r, struct db *, struct err *e)
-{
-	const struct event_type *t = catalog_find(r->params[0]);
-
-	if (!t)
-		return err_set(e, ERR_ABSENT, "no such event type");
-	catalog_write(t, &r->out);
-	return OK;
 }

@@ -173,7 +173,10 @@ static int
 parse_item(
     const struct incoming *in, size_t i, struct event *ret, struct err *e)
 {
-	const struct envelope_opts o = api_envelope(in->r->app, in->q.now_us);
+	const struct event_defaults d =
+	    api_defaults(in->r, in->arena, in->hook->name);
+	const struct envelope_opts o =
+	    api_envelope(in->r->app, in->q.now_us, &d);
 	const struct hook_item *it = &in->made.items[i];
 	int rc;
 

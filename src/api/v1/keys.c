@@ -44,7 +44,7 @@ const struct member KEY_BODY[] = {
     {"name", MEMBER_STRING, BODY_AT(key.name), 0, INT32_MAX, .must = true},
     {"scopes", MEMBER_JSON, BODY_AT(scopes), .must = true, .schema = "Scopes",
 	.about = SCOPE_WORDS},
-    {"tenants", MEMBER_UUIDS, BODY_AT(tenants), 1, KEY_TENANTS_MAX,
+    {"tenants", MEMBER_TENANTS, BODY_AT(tenants), 1, KEY_TENANTS_MAX,
 	.about = "it is limited to these; absent: to none"},
     {"ratePerSecond", MEMBER_INT, BODY_AT(key.rate_per_second), 1,
 	KEY_RATE_MAX},
@@ -60,6 +60,7 @@ read_key(struct req *r, struct body *b, struct err *e)
 	TRY(api_body(r, KEY_BODY, NULL, b, e));
 	TRY(read_scopes(b->scopes, &b->key, e));
 	b->key.tenants = b->tenants.v;
+	b->key.tenant_names = b->tenants.names;
 	b->key.n_tenants = b->tenants.n;
 	return key_check(&b->key, clock_now_us(), e);
 }

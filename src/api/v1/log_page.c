@@ -45,9 +45,9 @@ log_filter_set(struct log_filter *f, const struct log_words *w, struct err *e)
 	}
 	if (w->tenant.n == 0)
 		return OK;
-	if (!uuid_parse(w->tenant, &f->tenant_id))
+	if (!tenant_parse(w->tenant, &f->tenant_id))
 		return err_at(
-		    e, ERR_INVALID, "tenant", "tenant must be a uuid");
+		    e, ERR_INVALID, "tenant", "tenant must be " TENANT_WORDS);
 	f->tenant = uuid_str(&f->tenant_id);
 	return OK;
 }

@@ -10,6 +10,7 @@
 
 #include "api/io.h"
 #include "event/limits.h"
+#include "seal/tenant.h"
 
 struct db;
 struct keyring;
@@ -51,7 +52,7 @@ int log_filter_set(
 		0, UUID_LEN},                                                  \
 	{                                                                      \
 		"tenant", MEMBER_STRING, offsetof(of, words.tenant), 0,        \
-		    UUID_LEN                                                   \
+		    TENANT_MAX, .about = "a name or a UUID"                    \
 	}
 /* The same; a tenant that is not the caller's is denied. */
 int log_filter_read(const struct req *r, const struct log_words *w,

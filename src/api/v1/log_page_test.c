@@ -315,7 +315,7 @@ test_words(void **)
 	    {{{0}, {long_key, EVENT_KEY_MAX}, {0}}, NULL},
 	    {{{0}, {long_key, EVENT_KEY_MAX + 1}, {0}}, "key"},
 	    {{{0}, {0}, STR(T(1))}, NULL},
-	    {{{0}, {0}, STR("1")}, "tenant"},
+	    {{{0}, {0}, STR("1 1")}, "tenant"},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -56,11 +56,16 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 	if (!who->tenants)
 		return OK;
 	if (s->tenants.n == 0) {
+		struct str rest = who->tenant_names;
 		struct uuid *v =
 		    arena_array(s->arena, who->n_tenants, sizeof(*v));
+		struct str *names =
+		    arena_array(s->arena, who->n_tenants, sizeof(*names));
 
 		memcpy(v, who->tenants, who->n_tenants * sizeof(*v));
-		s->tenants = (struct member_uuids){v, who->n_tenants};
+		for (size_t i = 0; i < who->n_tenants; i++)
+			names[i] = arena_dup(s->arena, str_cut(&rest, ','));
+		s->tenants = (struct member_uuids){v, who->n_tenants, names};
 	}
 	if (!scopes_tenants_within(s->tenants.v, s->tenants.n, who))
 		return err_at(e, ERR_DENIED, "/tenants",

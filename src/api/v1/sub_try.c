@@ -30,8 +30,10 @@ test_event(struct req *r, const struct sub_conf *s, struct str type)
 	put_int(&b, "schemaVersion", 1);
 	put_text(&b, "eventType", type);
 	put_time(&b, "occurredAt", clock_now_us());
-	put_uuid(&b, "tenantId",
-	    s->tenants.n ? s->tenants.v[0] : (struct uuid){{0}});
+	if (s->tenants.n > 0)
+		put_text(&b, "tenantId", s->tenants.names[0]);
+	else
+		put_uuid(&b, "tenantId", (struct uuid){{0}});
 	put_raw(&b, "producer",
 	    STR("{\"service\":\"hikyaku\",\"instanceId\":\"test\"}"));
 	put_uuid(&b, "correlationId", uuid_v4());

@@ -285,7 +285,16 @@ api_whoami(struct req *r, struct db *, struct err *)
 	while ((word = scope_next(who->scopes, &at)))
 		put_z(b, NULL, word);
 	put_close(b, ']');
-	put_uuids(b, "tenants", who->tenants, who->n_tenants);
+	if (!who->tenants) {
+		put_null(b, "tenants");
+	} else {
+		struct str names = who->tenant_names;
+
+		put_open(b, "tenants", '[');
+		while (names.n > 0)
+			put_text(b, NULL, str_cut(&names, ','));
+		put_close(b, ']');
+	}
 	put_close(b, '}');
 	return OK;
 }

@@ -13,9 +13,12 @@
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/mask.h"
+#include "event/type/types.h"
 #include "http/percent.h"
 #include "http/server/limits.h"
 #include "http/server/req.h"
+#include "seal/tenant.h"
+#include "store/store.h"
 
 /* event publish */
 
@@ -30,6 +33,7 @@ struct publish {
 	struct mask *mask;
 	struct buf batch; /* of a server, which gets them together */
 	size_t n;         /* events in it */
+	struct types_live *types;
 	size_t total, refused;
 	bool json;
 };
@@ -117,8 +121,16 @@ static int
 write_one(struct publish *p, struct str raw, struct arena *a, struct err *e)
 {
 	const struct conf *c = &p->cli->conf;
+	const struct event_defaults defaults = {
+	    .tenant = tenant_default(),
+	    .tenant_name = STR(TENANT_DEFAULT),
+	    .producer = envelope_producer(a, STR("local"), STR("-")),
+	};
 	struct envelope_opts eo = {
 	    .now_us = clock_now_us(),
+	    .exact = str_eq(str_of(c->event_envelope), STR("strict")),
+	    .defaults = &defaults,
+	    .types = types_now(p->types),
 	    .strict = str_eq(str_of(c->event_schema_mode), STR("strict")),
 	    .mask = p->mask,
 	    .body_max = (size_t)c->webhook_max_payload_size,
@@ -262,12 +274,19 @@ start_offline(struct publish *p, struct err *e)
 	struct append_opts o = {.store = c->reach.store,
 	    .dir = c->conf.data,
 	    .disk_free_min = c->conf.disk_free_min};
+	struct db *db = NULL;
+	int rc;
 
 	TRY(mask_parse(c->arena, str_of(c->conf.event_mask), &p->mask, e));
 	if (c->conf.event_seal_payload) {
 		TRY(reach_keyring(c, e));
 		o.seal = c->reach.keyring;
 	}
+	p->types = types_live_new();
+	TRY(db_open(c->reach.store, DB_READ, &db, e));
+	rc = types_reload(p->types, db, e);
+	db_close(db);
+	TRY(rc);
 	p->done = mailbox_new();
 	return append_start(&o, &p->append, e);
 }
@@ -311,6 +330,7 @@ verb_event_publish(struct cli *c, struct err *e)
 	append_stop(p.append);
 	mailbox_free(p.done);
 	buf_done(&p.batch);
+	types_live_free(p.types);
 	return rc;
 }
 

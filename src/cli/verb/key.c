@@ -3,6 +3,7 @@
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "http/server/limits.h"
+#include "seal/tenant.h"
 #include "store/store.h"
 
 static int
@@ -25,6 +26,7 @@ static int
 read_tenants(struct str list, struct arena *a, struct key *k, struct err *e)
 {
 	struct uuid *ids = arena_array(a, KEY_TENANTS_MAX, sizeof(*ids));
+	struct str *names = arena_array(a, KEY_TENANTS_MAX, sizeof(*names));
 
 	while (list.n > 0) {
 		struct str id = str_trim(str_cut(&list, ','));
@@ -32,11 +34,14 @@ read_tenants(struct str list, struct arena *a, struct key *k, struct err *e)
 		if (k->n_tenants == KEY_TENANTS_MAX)
 			return err_set(e, ERR_LIMIT,
 			    "--tenants takes at most %d", KEY_TENANTS_MAX);
-		if (!uuid_parse(id, &ids[k->n_tenants++]))
+		names[k->n_tenants] = id;
+		if (!tenant_parse(id, &ids[k->n_tenants++]))
 			return err_set(e, ERR_INVALID,
-			    "--tenants: %.*s is no UUID", STR_ARG(id));
+			    "--tenants: %.*s is not " TENANT_WORDS,
+			    STR_ARG(id));
 	}
 	k->tenants = ids;
+	k->tenant_names = names;
 	return OK;
 }
 

@@ -27,6 +27,7 @@
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
+#include "event/type/types.h"
 #include "http/client/caller.h"
 #include "http/client/guard.h"
 #include "http/client/limits.h"
@@ -108,7 +109,8 @@ look_restored(struct serve *s, struct db *db)
 	}
 }
 
-/* What the jobs thread does for access, and for a store that is held. */
+/* What the jobs thread does for access, types of events and a store that is
+ * held. */
 static void
 look_more(void *arg, struct db *db, bool last)
 {
@@ -118,6 +120,8 @@ look_more(void *arg, struct db *db, bool last)
 		look_restored(s, db);
 
 	failures_look(s->failures, last);
+	if (!last)
+		types_look(s->api.types, db, s->api.append);
 	if (store_shared(s->api.store))
 		rates_look(&s->rates, db, clock_mono_us());
 }
@@ -226,7 +230,9 @@ start_relays(struct serve *s, struct err *e)
 			.outbox = &s->outboxes[i],
 			.append = s->api.append,
 			.mask = s->api.mask,
+			.types = s->api.types,
 			.strict = s->api.strict,
+			.exact = s->api.exact,
 		    },
 		    &s->relays[i], e));
 	return OK;
@@ -287,6 +293,19 @@ start_fetcher(struct serve *s, struct err *e)
 }
 
 static int
+load_types(struct serve *s, struct err *e)
+{
+	struct db *db = NULL;
+	int rc;
+
+	s->api.types = types_live_new();
+	TRY(db_open(s->api.store, DB_READ, &db, e));
+	rc = types_reload(s->api.types, db, e);
+	db_close(db);
+	return rc;
+}
+
+static int
 start_threads(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
@@ -316,6 +335,7 @@ start_threads(struct serve *s, struct err *e)
 	struct pool **const started[] = {
 	    &s->api.read, &s->api.check, &s->api.hooks};
 
+	TRY(load_types(s, e));
 	TRY(tail_start(s->api.store, &s->api.tail, e));
 	TRY(append_start(&append, &s->api.append, e));
 	tail_committed(s->api.tail, append_last_seq(s->api.append));
@@ -400,6 +420,8 @@ start_server(struct serve *s, struct err *e)
 	};
 
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
+	s->api.exact = str_eq(str_of(c->event_envelope), STR("strict"));
+	s->api.instance = s->node.host;
 	share_init(&s->api.followers);
 	share_init(&s->api.tries);
 	o.hooks = api_hooks(&s->api);
@@ -489,6 +511,7 @@ take_down(struct serve *s)
 	resealer_free(s->api.resealer);
 	backup_free(s->api.backup);
 	tail_stop(s->api.tail);
+	types_live_free(s->api.types);
 	limiter_free(s->api.limiter);
 	limiter_free(s->api.people);
 	limiter_free(s->api.networks);

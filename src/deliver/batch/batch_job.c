@@ -121,7 +121,7 @@ batch_fail(
 	detail->audit = g->wish->audited && !detail->own;
 	g->fails.v[g->fails.n++] = (struct core_dead){
 	    .row.sub = g->sub,
-	    .row.okey = letter_hash(l->key),
+	    .row.okey = letter_lane(l),
 	    .row.seq = l->seq,
 	    .at = deliver_now(g->b->d),
 	    .reason = (int)r,

@@ -13,6 +13,7 @@
 #include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 #include "event/cloud/trace.h"
+#include "event/envelope.h"
 #include "http/url.h"
 #include "match/jq/jq.h"
 #include "sink/sink_driver.h"
@@ -173,7 +174,7 @@ audit_attempt(
 	put_open(&b, NULL, '{');
 	put_text(&b, "changeType", a->ev.type);
 	put_uuid(&b, "eventId", a->ev.event_id);
-	put_uuid(&b, "tenantId", a->ev.tenant);
+	envelope_put_tenant(&b, "tenantId", a->ev.body, a->ev.tenant);
 	put_uuid(&b, "correlationId", letter_correlation(a->letter));
 	put_close(&b, '}');
 	row->trigger = arena_dup(mem, buf_str(&b));

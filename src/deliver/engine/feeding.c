@@ -21,7 +21,7 @@ feeding_keys(struct deliver *d, const struct wish *w, struct letter *l,
 	struct err e = {0};
 
 	if (l->key_hash == 0)
-		l->key_hash = letter_hash(l->key);
+		l->key_hash = letter_lane(l);
 	en->okey = l->key_hash;
 	en->rv = l->rv;
 	if (w->core.alone || w->core.coalesce)

@@ -150,7 +150,7 @@ reader_wants(struct fetcher *f, const struct page *p, struct letter *l,
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
 	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&
-	    letter_hash(l->key) != p->read.okey)
+	    letter_lane(l) != p->read.okey)
 		return 0;
 	letter_open(l, f->d->o.keyring);
 	return program >= 0 && !l->shut

@@ -5,6 +5,7 @@
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
 #include "deliver/engine/flush.h"
+#include "event/tenants.h"
 #include "sql.h"
 
 static struct str
@@ -35,7 +36,7 @@ decision_row(struct db *db, struct arena *a, const struct flush_decision *d,
 	if (ev.event_id.p)
 		put_text(&b, "eventId", dup_uuid(a, ev.event_id));
 	if (ev.tenant.p)
-		put_text(&b, "tenantId", dup_uuid(a, ev.tenant));
+		TRY(tenants_put(db, &b, "tenantId", ev.tenant, e));
 	put_int(&b, "seq", d->seq);
 	if (d->note.n > 0)
 		put_text(&b, "reason", d->note);

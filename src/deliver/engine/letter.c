@@ -107,6 +107,9 @@ letter_record(struct letter *l, struct arena *scratch)
 		return NONE;
 	r = record_of(
 	    scratch, l->type, &l->tenant, l->key, json_get(body, "payload"));
+	/* One of no key and no record is the same as no other. */
+	if (l->key.n == 0 && r.id.n == 0)
+		return NONE;
 	record_id(scratch, &l->tenant, &r,
 	    l->rv == CORE_NO_RV ? l->type : STR_EMPTY, id);
 	memcpy(&l->rec, id, sizeof(l->rec));
@@ -187,6 +190,12 @@ letter_hash(struct str text)
 	digest_sha256(text, digest);
 	memcpy(&h, digest, sizeof(h));
 	return h ? h : 1;
+}
+
+uint64_t
+letter_lane(const struct letter *l)
+{
+	return letter_hash(l->key.n > 0 ? l->key : uuid_str(&l->event_id));
 }
 
 struct uuid

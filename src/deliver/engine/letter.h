@@ -23,7 +23,7 @@ struct letter {
 	int64_t to_sub; /* 0: for whoever wants it */
 	int kind;       /* enum entry_kind */
 	uint64_t
-	    key_hash; /* letter_hash(key), by the deliver thread; 0: not yet */
+	    key_hash; /* letter_lane(), by the deliver thread; 0: not yet */
 	struct core_rec rec;     /* letter_record(), by the deliver thread */
 	int64_t rv;              /* CORE_NO_RV: none */
 	bool correlated;         /* the next is known; all 0: it has none */
@@ -75,3 +75,5 @@ bool letter_named(const struct letter *l, size_t *at, uint32_t *ret);
 
 /* 64 bits of a text that stay the same for ever; never 0. */
 uint64_t letter_hash(struct str text);
+/* Its lane by its own key: without one it is alone in it. */
+uint64_t letter_lane(const struct letter *l);

@@ -1,6 +1,5 @@
 #include "event/cloud/cloudevent.h"
 
-#include "event/catalog.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "http/percent.h"
@@ -232,17 +231,14 @@ write_time(const struct reader *c, struct buf *b)
 	return OK;
 }
 
-static int
-write_tenant(const struct reader *c, const struct uuid *tenant, struct buf *b)
+/* Without one it is as for any event: envelope.h. */
+static void
+write_tenant(const struct reader *c, struct str tenant, struct buf *b)
 {
 	if (c->v[TENANTID].n > 0)
 		put_text(b, "tenantId", c->v[TENANTID]);
-	else if (tenant)
-		put_uuid(b, "tenantId", *tenant);
-	else
-		return wrong_at(c, TENANTID,
-		    "is required: the caller's key is not of one tenant alone");
-	return OK;
+	else if (tenant.n > 0)
+		put_text(b, "tenantId", tenant);
 }
 
 /* %XX undone, once; .p NULL when there is no memory. */
@@ -328,11 +324,8 @@ write_sequence(struct reader *c, struct buf *b)
 	}
 	if (key.n == 0)
 		key = c->v[SUBJECT];
-	/* Of a type of the catalog the payload says the key. */
-	if (key.n == 0 && !catalog_find(c->v[TYPE]))
-		key = str_of(c->eventid);
 	put_open(b, "sequence", '{');
-	if (key.n > 0)
+	if (key.n > 0) /* else the payload says it, or it is in no order */
 		put_text(b, "partitionKey", key);
 	if (c->v[RECORDVERSION].n > 0)
 		put_text(b, "recordVersion", c->v[RECORDVERSION]);
@@ -340,7 +333,7 @@ write_sequence(struct reader *c, struct buf *b)
 }
 
 static int
-write_all(struct reader *c, const struct uuid *tenant, struct buf *b)
+write_all(struct reader *c, struct str tenant, struct buf *b)
 {
 	TRY(cloudevent_check(c));
 	put_open(b, NULL, '{');
@@ -348,7 +341,7 @@ write_all(struct reader *c, const struct uuid *tenant, struct buf *b)
 	TRY(write_version(c, b));
 	put_text(b, "eventType", c->v[TYPE]);
 	TRY(write_time(c, b));
-	TRY(write_tenant(c, tenant, b));
+	write_tenant(c, tenant, b);
 	TRY(write_producer(c, b));
 	write_correlation(c, b);
 	write_sequence(c, b);
@@ -363,8 +356,7 @@ write_all(struct reader *c, const struct uuid *tenant, struct buf *b)
 }
 
 static int
-finish(
-    struct reader *c, size_t bytes, const struct uuid *tenant, struct str *ret)
+finish(struct reader *c, size_t bytes, struct str tenant, struct str *ret)
 {
 	struct buf b CLEANUP(buf_done) = BUF(2 * bytes + FRAME_MAX);
 
@@ -416,7 +408,7 @@ take_member(struct reader *c, const struct json *j)
 
 int
 cloudevent_structured(struct arena *a, const struct json *tree,
-    const struct uuid *tenant, struct str *ret, struct err *e)
+    struct str tenant, struct str *ret, struct err *e)
 {
 	struct buf more CLEANUP(buf_done) = BUF(2 * tree->raw.n + FRAME_MAX);
 	struct reader c = {.a = a, .e = e, .more = &more, .data = STR("{}")};
@@ -514,7 +506,7 @@ take_body(struct reader *c, struct str body)
 
 int
 cloudevent_binary(struct arena *a, const struct str_pair *headers, size_t n,
-    struct str body, const struct uuid *tenant, struct str *ret, struct err *e)
+    struct str body, struct str tenant, struct str *ret, struct err *e)
 {
 	struct buf more CLEANUP(buf_done) = BUF(0);
 	struct reader c = {

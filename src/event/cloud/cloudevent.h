@@ -14,9 +14,9 @@
  *   type             eventType
  *   time             occurredAt; another offset than Z becomes UTC, in ms
  *   subject          sequence.partitionKey, unless `partitionkey` is there;
- *                    without either the payload says it (catalog.h), or the
- *                    event is alone with its key: its id
- *   tenantid         tenantId; absent: that of the options
+ *                    without either the payload says it (event/type/catalog.h), or
+ *                    the event is in no order
+ *   tenantid         tenantId; absent: `tenant`, or as for any event
  *   correlationid    correlationId when it is a UUID, else one made of it
  *   recordversion, schemaversion (1), instanceid ("cloudevents")
  *   data             payload, byte for byte: an object; absent or null: {}
@@ -41,11 +41,11 @@
 
 #include "base/base.h"
 
-/* `tenant` is for an event that names none; NULL: it must. */
+/* `tenant` is for an event that names none; empty: it stays without. */
 int cloudevent_structured(struct arena *a, const struct json *tree,
-    const struct uuid *tenant, struct str *ret, struct err *e) MUST_CHECK;
+    struct str tenant, struct str *ret, struct err *e) MUST_CHECK;
 int cloudevent_binary(struct arena *a, const struct str_pair *headers, size_t n,
-    struct str body, const struct uuid *tenant, struct str *ret,
+    struct str body, struct str tenant, struct str *ret,
     struct err *e) MUST_CHECK;
 
 /* From the envelope's field to the attribute that it was made of. */

@@ -103,6 +103,8 @@ http_error_write(struct buf *b, const struct http_error *x)
 	put_open(b, NULL, '{');
 	put_name(b, "error");
 	add_error(b, x->name, x->e.text, &x->e);
+	if (x->errors.p)
+		put_raw(b, "errors", x->errors);
 	put_z(b, "traceId", x->trace_id);
 	put_close(b, '}');
 }
@@ -290,8 +292,9 @@ send_error(struct conn *c, int status, const char *name)
 	struct req *r = &c->r;
 	const struct meaning *m = meaning_of(&r->err);
 	const struct route_group *group = group_of(c);
-	struct http_error x = {
-	    status, name ? name : m->name, m->hidden, r->trace_id, r->err};
+	struct http_error x = {status, name ? name : m->name, m->hidden,
+	    r->trace_id, r->err, NULL,
+	    name ? (struct str){.p = NULL} : r->errors};
 
 	if (m->hidden || r->err.inside)
 		(void)snprintf(x.e.text, sizeof(x.e.text), "%s", told(&r->err));

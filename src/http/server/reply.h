@@ -4,7 +4,8 @@
  *   {"error":{"code":"INVALID_FIELD","message":"…","pointer":"/url"},
  *    "traceId":"…"}
  *
- * The pointer is left out when there is none. What went wrong inside us is
+ * The pointer is left out when there is none. Where more than one thing is
+ * looked at, `errors` beside `error` has all of them. What went wrong inside us is
  * logged with the trace id and shown as "internal error": a message of the
  * database is no business of a stranger. When it is away, full or busy the
  * client is told so and no more; the request's line in the log has its words
@@ -23,6 +24,7 @@ struct http_error {
 	const char *trace_id; /* of the request */
 	struct err e;         /* what a stranger may read */
 	const struct uuid *feed; /* that is in the way, or NULL */
+	struct str errors;       /* a JSON array of all; .p NULL: one is all */
 };
 
 /* The shape above. */

@@ -86,6 +86,7 @@ struct principal {
 	char name[64];
 	const struct uuid *tenants; /* limited to these; NULL: to none */
 	size_t n_tenants;
+	struct str tenant_names; /* theirs, with commas: people's words */
 	int64_t rate_per_second; /* of a key: for account/limiter.h; 0: none */
 	int64_t expires_us;      /* of a key or session: its end; 0: none */
 	bool by_cookie; /* known by a cookie alone: http/server/origin.h */
@@ -109,6 +110,7 @@ struct req {
 	char peer[64]; /* the caller's address (peer.h), or "unix" */
 
 	/* the answer */
+	struct str errors;        /* beside r->err: all of them, as JSON */
 	int status;               /* 200 when the handler leaves it 0 */
 	struct buf out;           /* the body; limit set by the server */
 	const char *content_type; /* application/json when NULL */

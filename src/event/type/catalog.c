@@ -1,10 +1,12 @@
-#include "event/catalog.h"
+#include "event/type/catalog.h"
 
 #include "event/envelope.h"
 #include "event/limits.h"
-#include "event/schema.h"
+#include "event/type/fault.h"
+#include "event/type/schema.h"
 
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
+#define NOBODY      ((const char *const[]){NULL})
 #define FIELDS(...) ((const struct field[]){__VA_ARGS__, {.name = NULL}})
 #define F(n, t, ...)                                                           \
 	{                                                                      \
@@ -17,6 +19,7 @@
 #define EFFECTIVE_AT   F(effectiveAt, TIME)
 #define TARGET         F(target, OBJECT, WITH(F(objectName, STRING), F(recordId, UUID)))
 
+#define NO_KEY          NULL
 #define OF_RECORD       "{objectName}:{tenantId}:{recordId}"
 #define OF_TARGET       "{target.objectName}:{tenantId}:{target.recordId}"
 #define OF_CONFIG(what) "{objectName}#config:{tenantId}:" what
@@ -31,7 +34,7 @@
 	    .description = (d),                                                \
 	    .fields = FIELDS(__VA_ARGS__)},
 static const struct event_type TYPES[] = {
-#include "event/catalog.tbl"
+#include "event/type/catalog.tbl"
 };
 #undef TYPE
 
@@ -53,15 +56,6 @@ catalog_each(const struct event_type *t)
 	return t + 1 < TYPES + COUNT_OF(TYPES) ? t + 1 : NULL;
 }
 
-int
-catalog_check(const struct event_type *t, const struct event *ev, struct err *e)
-{
-	if (ev->schema_version != CATALOG_VERSION)
-		return json_wrong(e, "/schemaVersion",
-		    "must be %d, the only one of %s", CATALOG_VERSION, t->name);
-	return schema_check(t->fields, ev->payload, "payload", e);
-}
-
 /* A text of the payload, by the names that lead to it: "target.recordId". */
 static struct str
 member(const struct json *payload, struct str path)
@@ -79,12 +73,13 @@ member(const struct json *payload, struct str path)
 }
 
 struct str
-catalog_key(struct arena *a, const struct event_type *t,
-    const struct uuid *tenant, const struct json *payload)
+catalog_key(struct arena *a, const struct event_type *t, const struct event *ev)
 {
 	struct buf b CLEANUP(buf_done) = BUF(EVENT_KEY_MAX);
-	struct str rest = str_of(t->key);
+	struct str rest = str_of(t->key ? t->key : "");
 
+	if (!t->key)
+		return STR_EMPTY;
 	for (;;) {
 		struct str name, text = str_cut(&rest, '{');
 
@@ -92,11 +87,13 @@ catalog_key(struct arena *a, const struct event_type *t,
 		if (rest.n == 0)
 			break;
 		name = str_cut(&rest, '}');
-		if (str_eq(name, STR("tenantId"))) {
-			uuid_add(&b, *tenant);
+		if (str_eq(name, STR("tenantId")) && ev->tenant_name.n == 0) {
+			uuid_add(&b, ev->tenant);
 			continue;
 		}
-		text = member(payload, name);
+		text = str_eq(name, STR("tenantId"))
+			   ? ev->tenant_name
+			   : member(ev->payload, name);
 		if (text.n == 0)
 			return STR_EMPTY;
 		buf_add(&b, text);
@@ -132,11 +129,12 @@ same_key(struct str x, struct str y)
 	       str_eq_nocase(str_from(x, name), str_from(y, name));
 }
 
-int
-catalog_check_sequence(struct arena *a, const struct event_type *t,
+/* Key and version are those of the payload. */
+static int
+check_sequence(struct arena *a, const struct event_type *t,
     const struct event *ev, struct err *e)
 {
-	struct str key = catalog_key(a, t, &ev->tenant, ev->payload);
+	struct str key = catalog_key(a, t, ev);
 	int64_t us;
 
 	if (key.n > 0 && !same_key(key, ev->key))
@@ -147,6 +145,23 @@ catalog_check_sequence(struct arena *a, const struct event_type *t,
 		return json_wrong(e, "/sequence/recordVersion",
 		    "must be the payload's recordVersion");
 	return OK;
+}
+
+void
+catalog_check(struct arena *a, const struct event_type *t,
+    const struct event *ev, struct faults *ret)
+{
+	UNINIT struct err e;
+
+	if (ev->schema_version != CATALOG_VERSION) {
+		(void)json_wrong(&e, "/schemaVersion",
+		    "must be %d, the only one of %s", CATALOG_VERSION, t->name);
+		faults_add(ret, &e, false);
+		return;
+	}
+	schema_check(t->fields, ev->payload, "payload", ret);
+	if (ret->n == 0 && check_sequence(a, t, ev, &e) < 0)
+		faults_add(ret, &e, false);
 }
 
 void
@@ -165,9 +180,11 @@ catalog_write(const struct event_type *t, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_z(b, "type", t->name);
+	put_bool(b, "builtin", true);
 	put_z(b, "kind", t->kind == EVENT_DOMAIN ? "Domain" : "Integration");
 	put_z(b, "producer", t->producer);
-	put_z(b, "partitionKey", t->key);
+	if (t->key)
+		put_z(b, "partitionKey", t->key);
 	put_int(b, "schemaVersion", CATALOG_VERSION);
 	put_bool(b, "optional", t->optional);
 	put_open(b, "subscribers", '[');
@@ -178,13 +195,4 @@ catalog_write(const struct event_type *t, struct buf *b)
 	put_name(b, "schema");
 	catalog_schema(t, b);
 	put_close(b, '}');
-}
-
-void
-catalog_write_all(struct buf *b)
-{
-	put_open(b, NULL, '[');
-	for (size_t i = 0; i < COUNT_OF(TYPES); i++)
-		catalog_write(&TYPES[i], b);
-	put_close(b, ']');
 }

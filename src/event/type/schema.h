@@ -14,6 +14,8 @@
 
 #include "base/base.h"
 
+struct faults;
+
 enum field_type {
 	FIELD_ANY,
 	FIELD_UUID,
@@ -36,9 +38,9 @@ struct field {
 	const struct field *fields; /* a field without name ends */
 };
 
-/* ERR_INVALID with the pointer of the first field that is wrong; `at` is the
- * name of the object itself in its document. */
-int schema_check(const struct field *fields, const struct json *obj,
-    const char *at, struct err *e) MUST_CHECK;
+/* Adds each field that is wrong; `at` is the name of the object itself in its
+ * document. */
+void schema_check(const struct field *fields, const struct json *obj,
+    const char *at, struct faults *ret);
 /* "type":"object","required":[…],"properties":{…}: a schema's members. */
 void schema_write(const struct field *fields, struct buf *b);

@@ -1,9 +1,12 @@
-#include "event/schema.h"
+#include "event/type/schema.h"
+
+#include "event/type/fault.h"
 
 /* Where we are, as a chain on the stack: written out only when needed. */
 struct path {
 	const struct path *up;
 	struct str name;
+	struct faults *faults;
 };
 
 static void
@@ -14,25 +17,33 @@ write_path(const struct path *p, char at[JSON_POINTER_MAX + 1])
 	json_point(at, p->name);
 }
 
-static int
-wrong(struct err *e, const struct path *p, const char *why)
+static void
+wrong(const struct path *p, const char *why)
 {
 	char at[JSON_POINTER_MAX + 1] = "";
+	struct err e;
 
 	write_path(p, at);
-	return json_wrong(e, at, "%s", why);
+	(void)json_wrong(&e, at, "%s", why);
+	faults_add(p->faults, &e, false);
 }
 
-static int
-wrong_word(struct err *e, const struct path *p, const char *const *words)
+static struct path
+below(const struct path *up, struct str name)
 {
-	char why[sizeof(e->text)] = "must be one of";
+	return (struct path){up, name, up->faults};
+}
+
+static void
+wrong_word(const struct path *p, const char *const *words)
+{
+	char why[sizeof(((struct err *)0)->text)] = "must be one of";
 	size_t n = strlen(why);
 
 	for (const char *const *w = words; *w && n < sizeof(why); w++)
 		n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s",
 		    w == words ? "" : ",", *w);
-	return wrong(e, p, why);
+	wrong(p, why);
 }
 
 static bool
@@ -43,44 +54,53 @@ is_word(struct str s, const char *const *words)
 	return *words != NULL;
 }
 
-static int check_fields(const struct field *fields, const struct json *obj,
-    const struct path *at, struct err *e);
+static void check_fields(
+    const struct field *fields, const struct json *obj, const struct path *at);
 
-static int
-check_strings(const struct json *j, const struct path *at, struct err *e)
+static void
+check_strings(const struct json *j, const struct path *at)
 {
 	char index[24];
+	struct path here;
 	size_t i = 0;
 
-	if (j->type != JSON_ARRAY)
-		return wrong(e, at, "must be an array of strings");
+	if (j->type != JSON_ARRAY) {
+		wrong(at, "must be an array of strings");
+		return;
+	}
 	for (const struct json *c = j->child; c; c = c->next, i++) {
 		if (c->type == JSON_STRING)
 			continue;
 		(void)snprintf(index, sizeof(index), "%zu", i);
-		return wrong(
-		    e, &(struct path){at, str_of(index)}, "must be a string");
+		here = below(at, str_of(index));
+		wrong(&here, "must be a string");
+		if (!faults_room(at->faults))
+			return;
 	}
-	return OK;
 }
 
-static int
-check_object(const struct field *fields, const struct json *j,
-    const struct path *at, struct err *e)
+static void
+check_object(
+    const struct field *fields, const struct json *j, const struct path *at)
 {
 	if (j->type != JSON_OBJECT)
-		return wrong(e, at, "must be an object");
-	return fields ? check_fields(fields, j, at, e) : OK;
+		wrong(at, "must be an object");
+	else if (fields)
+		check_fields(fields, j, at);
 }
 
-static int
-check_map(const struct field *f, const struct json *j, const struct path *at,
-    struct err *e)
+static void
+check_map(const struct field *f, const struct json *j, const struct path *at)
 {
-	TRY(check_object(NULL, j, at, e));
-	for (const struct json *c = j->child; c; c = c->next)
-		TRY(check_object(f->fields, c, &(struct path){at, c->key}, e));
-	return OK;
+	check_object(NULL, j, at);
+	if (j->type != JSON_OBJECT)
+		return;
+	for (const struct json *c = j->child; c && faults_room(at->faults);
+	     c = c->next) {
+		struct path here = below(at, c->key);
+
+		check_object(f->fields, c, &here);
+	}
 }
 
 /* The scalars: NULL when fine, else what it must be. */
@@ -120,47 +140,46 @@ scalar_wrong(enum field_type type, const struct json *j)
 	return NULL;
 }
 
-static int
-check_value(const struct field *f, const struct json *j, const struct path *at,
-    struct err *e)
+static void
+check_value(const struct field *f, const struct json *j, const struct path *at)
 {
 	const char *why = scalar_wrong(f->type, j);
 
 	if (why)
-		return wrong(e, at, why);
-	if (f->words && !is_word(j->text, f->words))
-		return wrong_word(e, at, f->words);
-	if (f->type == FIELD_STRINGS)
-		return check_strings(j, at, e);
-	if (f->type == FIELD_MAP)
-		return check_map(f, j, at, e);
-	return f->type == FIELD_OBJECT ? check_object(f->fields, j, at, e) : OK;
+		wrong(at, why);
+	else if (f->words && !is_word(j->text, f->words))
+		wrong_word(at, f->words);
+	else if (f->type == FIELD_STRINGS)
+		check_strings(j, at);
+	else if (f->type == FIELD_MAP)
+		check_map(f, j, at);
+	else if (f->type == FIELD_OBJECT)
+		check_object(f->fields, j, at);
 }
 
 /* Recursion is no deeper than the table. */
-static int
-check_fields(const struct field *fields, const struct json *obj,
-    const struct path *at, struct err *e)
+static void
+check_fields(
+    const struct field *fields, const struct json *obj, const struct path *at)
 {
 	for (const struct field *f = fields; f->name; f++) {
-		struct path here = {at, str_of(f->name)};
+		struct path here = below(at, str_of(f->name));
 		const struct json *j = json_get(obj, f->name);
 
 		if (f->optional && json_is(j, JSON_NULL))
 			continue; /* as if it were absent */
 		if (j)
-			TRY(check_value(f, j, &here, e));
+			check_value(f, j, &here);
 		else if (!f->optional)
-			return wrong(e, &here, "is required");
+			wrong(&here, "is required");
 	}
-	return OK;
 }
 
-int
+void
 schema_check(const struct field *fields, const struct json *obj, const char *at,
-    struct err *e)
+    struct faults *ret)
 {
-	return check_fields(fields, obj, &(struct path){NULL, str_of(at)}, e);
+	check_fields(fields, obj, &(struct path){NULL, str_of(at), ret});
 }
 
 static void
