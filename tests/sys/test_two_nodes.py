@@ -372,3 +372,14 @@ def test_first_start_together(t):
         same(hk.psql(url, "SELECT max(epoch) FROM grp"), "1", "times the groups were taken")
         for n in nodes:
             n.stop()
+
+
+def test_event_types_on_both(t):
+    """A type that one node took is known to the other within two seconds, and to itself at once."""
+    p = Pair(t)
+    one, two = (n.client() for n in p.nodes)
+    ev = {"eventType": "shared.type", "payload": {}}
+    for strict, status in ((True, 422), (False, 202)):
+        one("PUT", "/v1/event-types/shared.type", {"schema": {"required": ["a"]}, "strict": strict})
+        one.publish(ev).want(status)
+        until(lambda: two.publish(ev).status == status, f"{status} there", 5)

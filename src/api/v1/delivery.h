@@ -154,7 +154,7 @@ struct deads {
 		NOTE_MAX},                                                     \
 	    {"type", MEMBER_STRING, (at) + DEADS_AT(type), 0, EVENT_TYPE_MAX,  \
 		.about = "exactly, or name.*"},                                \
-	    {"tenant", MEMBER_STRING, (at) + DEADS_AT(tenant), 0, TENANT_MAX},   \
+	    {"tenant", MEMBER_STRING, (at) + DEADS_AT(tenant), 0, TENANT_MAX}, \
 	    {"key", MEMBER_STRING, (at) + DEADS_AT(key), 0, EVENT_KEY_MAX},    \
 	    {"error", MEMBER_STRING, (at) + DEADS_AT(error), 0, NOTE_MAX,      \
 		.about = "a part of the last error"},                          \

@@ -119,7 +119,7 @@ has_words(struct str s, struct str q)
 static bool
 walk_fits(const struct walk *w, struct str q)
 {
-	struct str about = STR_EMPTY;
+	struct str about;
 
 	if (q.n == 0)
 		return true;
@@ -179,7 +179,7 @@ show_own(struct req *r, int64_t version, struct err *e)
 	const struct api *api = r->app;
 	const struct types *t = types_now(api->types);
 	struct str type = r->params[0];
-	size_t first = types_find(t, type, 0), at = first;
+	size_t first = types_find(t, type, 0), at;
 
 	if (first >= types_count(t) || !str_eq(types_at(t, first)->type, type))
 		return err_set(e, ERR_ABSENT, "there is no such event type");
@@ -272,6 +272,7 @@ types_refuse(struct req *r, const struct faults *f, int code, const char *what,
 	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 	struct err one = {.code = (enum err_code)code};
 
+	assert(f->first);
 	put_open(&b, NULL, '[');
 	for (const struct fault *x = f->first; x; x = x->next) {
 		(void)snprintf(

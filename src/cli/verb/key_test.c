@@ -183,7 +183,7 @@ test_mistakes(void **)
 	    {"key|create|", "name must be"},
 	    {"key|create|x|--scopes|raed", "raed is not publish, read"},
 	    {"key|create|x|--scopes|", "scopes must name"},
-	    {"key|create|x|--tenants|acme", "acme is no UUID"},
+	    {"key|create|x|--tenants|a b", "a b is not a UUID"},
 	    {"key|create|x|--expires|soon", "--expires"},
 	    {"key|create|x|--expires|2001-01-01T00:00:00Z", "future"},
 	    {"key|revoke|x", "no key's id"},

@@ -290,6 +290,7 @@ within(struct diff *d, const struct jnode *old, const struct jnode *new,
 	struct pair here = {
 	    up, follow(old), follow(new), name, up ? up->depth + 1 : 0};
 
+	assert(here.old);
 	if (is_open(here.old) || (here.new &&here.new->never))
 		return true;
 	if (!here.new)

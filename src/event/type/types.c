@@ -276,7 +276,7 @@ bool
 types_check(const struct types *t, const struct event *ev, struct faults *ret,
     bool *strict)
 {
-	size_t n = types_count(t), i = n;
+	size_t n = types_count(t), i;
 	const struct type_version *v;
 
 	if (n == 0)
