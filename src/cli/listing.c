@@ -169,11 +169,10 @@ int
 listing_show(struct cli *c, const struct listing *l, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(CLI_ARENA_MAX);
-	struct buf after CLEANUP(buf_done) = BUF(4 * KIB);
 	struct walk w = {.cli = c,
 	    .of = l,
 	    .arena = a,
-	    .after = after,
+	    .after = BUF(4 * KIB),
 	    .left = args_int(&c->args, "limit", INT64_MAX)};
 	size_t width[LISTING_COLUMNS_MAX] = {0};
 	bool json = args_flag(&c->args, "json"), first = true;
@@ -190,6 +189,6 @@ listing_show(struct cli *c, const struct listing *l, struct err *e)
 			(void)fprintf(c->out, "%.*s\n", STR_ARG(item->raw));
 		first = false;
 	}
-	after = w.after;
+	buf_done(&w.after);
 	return rc;
 }

@@ -1,5 +1,6 @@
 """The command line on a server elsewhere: --server, HIKYAKU_URL, login; the order in which they count."""
 import os
+import shutil
 import stat
 
 import hk
@@ -12,6 +13,11 @@ def cli(t, *args, stdin=b"", cwd=None, **env):
     home = t.path("home")
     os.makedirs(home, exist_ok=True)
     return run([hk.BINARY, *args], stdin, {**hk.environment({}, ""), "HOME": home, **env}, cwd=cwd or home)
+
+
+def nobody(t):
+    """No login of an earlier test."""
+    shutil.rmtree(t.path("home"), ignore_errors=True)
 
 
 def url(srv):
@@ -40,6 +46,7 @@ def test_by_environment_and_flags(t):
 
 def test_the_order(t):
     """--server, --data, HIKYAKU_URL, the folder of the settings or ./data, the last login."""
+    nobody(t)
     one, two = t.server(), t.server()
     here = dict(HIKYAKU_URL=url(two), HIKYAKU_KEY=two.new_key("read")["key"])
     ids = {}
@@ -60,6 +67,7 @@ def test_the_order(t):
 
 
 def test_login_with_password(t):
+    nobody(t)
     srv = t.srv
     before = srv.admin().get("/v1/keys").json["data"]
     r = cli(t, "login", url(srv), "--user", "admin", "--days", "1", stdin=hk.PASSWORD.encode() + b"\n").want(0, "logged in")
@@ -85,6 +93,7 @@ def test_login_with_password(t):
 
 
 def test_login_with_a_key(t):
+    nobody(t)
     srv = t.srv
     key = srv.new_key("read")["key"]
     r = cli(t, "login", url(srv), "--with-key", stdin=key.encode() + b"\n").want(0)

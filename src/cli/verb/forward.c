@@ -13,7 +13,8 @@
 #include "seal/digest.h"
 
 #define FETCH_MAX    20
-#define FETCH_WAIT_S 20
+/* Short: whoever is gone is handed events as long as it would have waited. */
+#define FETCH_WAIT_S 2
 #define PAUSE_MIN_MS 250
 #define PAUSE_MAX_MS 8000
 #define ANSWER_S     15L /* as preset standard */
@@ -74,7 +75,7 @@ static int
 forward_ask(struct forwarder *f, const char *method, struct str path,
     struct str body, struct json **ret, struct err *e)
 {
-	while (!f->stop) {
+	do {
 		int rc =
 		    reach_json(f->cli, f->arena, method, path, body, ret, e);
 
@@ -86,7 +87,7 @@ forward_ask(struct forwarder *f, const char *method, struct str path,
 			return rc;
 		}
 		away(f, e);
-	}
+	} while (!f->stop);
 	return err_set(e, ERR_AWAY, "interrupted");
 }
 
@@ -300,21 +301,32 @@ forward_one(struct forwarder *f, const struct json *item, struct err *e)
 
 /* All of it ---------------------------------------------------------------------- */
 
+/*
+ * A fetch is not broken off: what it would have got would be leased to nobody.
+ * It is short; and what it brought is forwarded before a signal counts.
+ */
 static int
 forward_some(struct forwarder *f, struct err *e)
 {
+	struct client *server = f->cli->reach.client;
+	struct timespec none = {0};
 	struct json *j = NULL;
-	int rc = OK;
+	int rc;
 
 	arena_reset(f->arena);
 	if (clock_now_us() > f->refresh_at_us)
 		TRY(put_consumer(f, false, e));
-	TRY(forward_ask(f, "GET",
+	client_signals(server, false);
+	rc = forward_ask(f, "GET",
 	    arena_fmt(f->arena, "%.*s/events?max=%d&wait=%d", STR_ARG(f->path),
 		FETCH_MAX, FETCH_WAIT_S),
-	    STR_EMPTY, &j, e));
+	    STR_EMPTY, &j, e);
+	client_signals(server, true);
+	TRY(rc);
 	f->leased_at_ms = clock_mono_ms();
-	for (j = json_first(j, "data"); j && rc == OK && !f->stop; j = j->next)
+	if (sigtimedwait(&f->signals, NULL, &none) > 0)
+		f->stop = true;
+	for (j = json_first(j, "data"); j && rc == OK; j = j->next)
 		rc = forward_one(f, j, e);
 	return rc == ERR_AWAY ? OK : rc;
 }
