@@ -117,15 +117,12 @@ backup_stepped(struct append_job *job)
 {
 	struct backup *x = job->ctx;
 
-	if (x->rc == 0)
-		backup_over(x, READY);
-	else if (x->rc < 0)
-		backup_over(x, FAILED);
-	else if (atomic_load(&x->ending)) {
-		(void)err_set(&x->err, ERR_AWAY, "the server stops");
-		backup_over(x, FAILED);
-	} else if (append_post(x->append, job, &x->err) < 0)
-		backup_over(x, FAILED);
+	if (x->rc > 0 && atomic_load(&x->ending))
+		x->rc = err_set(&x->err, ERR_AWAY, "the server stops");
+	if (x->rc > 0)
+		x->rc = append_post(x->append, job, &x->err) < 0 ? ERR_BUSY : 1;
+	if (x->rc <= 0)
+		backup_over(x, x->rc == 0 ? READY : FAILED);
 }
 
 int
