@@ -22,12 +22,13 @@ static const char *const DEFAULTS[][2] = {
  * changed nothing. A writer that stands still inside a transaction holds the
  * order lock of the log and is cut off.
  */
+#define PLANS " -c jit=off -c enable_seqscan=off -c random_page_cost=1.1"
 static const char *const OPTIONS[] = {
     [DB_READ] = "-c statement_timeout=30000"
-		" -c default_transaction_read_only=on",
+		" -c default_transaction_read_only=on" PLANS,
     [DB_WRITE] = "-c statement_timeout=8000"
-		 " -c idle_in_transaction_session_timeout=5000",
-    [DB_JOBS] = "-c statement_timeout=30000",
+		 " -c idle_in_transaction_session_timeout=5000" PLANS,
+    [DB_JOBS] = "-c statement_timeout=30000" PLANS,
 };
 
 static void

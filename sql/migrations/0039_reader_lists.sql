@@ -1,0 +1,5 @@
+-- Lists of all feeds by date, and what changed of a feed or of a person's
+-- states (sql/sync.sql).
+CREATE INDEX feed_item_date ON feed_item (published_at, id);
+CREATE INDEX feed_item_changed ON feed_item (feed_id, updated_at);
+CREATE INDEX item_state_changed ON item_state (user_id, updated_at);
