@@ -220,12 +220,12 @@ SELECT x.id, x.created_at FROM (
 -- name: sync_changed
 -- args: as sync_starred
 -- rows: as sync_ids_up
--- Articles that changed, and those whose state did.
+-- Articles that changed, and those whose state did: by that index, which is of all people (+).
 WITH k (item_id) AS MATERIALIZED (
   SELECT c.id FROM feed_subscription s CROSS JOIN feed_item c
    WHERE {{theirs}} AND c.feed_id = s.feed_id AND c.updated_at > :changed_after
   UNION
-  SELECT t.item_id FROM item_state t WHERE t.user_id = :user AND t.updated_at > :changed_after)
+  SELECT t.item_id FROM item_state t WHERE +t.user_id = :user AND t.updated_at > :changed_after)
 SELECT x.id, x.created_at FROM k {{few}};
 
 -- name: sync_search_up
@@ -302,7 +302,7 @@ SELECT (SELECT count(*) FROM (
          SELECT 1 FROM feed_subscription s CROSS JOIN feed_item c
           WHERE {{theirs}} AND c.feed_id = s.feed_id AND c.updated_at > :changed_after LIMIT :most) AS a)
      + (SELECT count(*) FROM (
-         SELECT 1 FROM item_state t WHERE t.user_id = :user AND t.updated_at > :changed_after LIMIT :most) AS b);
+         SELECT 1 FROM item_state t WHERE +t.user_id = :user AND t.updated_at > :changed_after LIMIT :most) AS b);
 
 -- name: sync_bounds
 -- args: since int, until int, id int

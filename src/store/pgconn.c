@@ -16,13 +16,16 @@ static const char *const DEFAULTS[][2] = {
     {"tcp_user_timeout", "15000"},
 };
 
+/* Statements go along indexes, also before there are statistics; compiling
+ * them takes longer than they do. */
+#define PLANS " -c jit=off -c enable_seqscan=off -c random_page_cost=1.1"
+
 /*
  * A statement ends by itself on the server: a reader's when nobody waits for
  * it any more, a writer's before our own wait ends, so that we know that it
  * changed nothing. A writer that stands still inside a transaction holds the
  * order lock of the log and is cut off.
  */
-#define PLANS " -c jit=off -c enable_seqscan=off -c random_page_cost=1.1"
 static const char *const OPTIONS[] = {
     [DB_READ] = "-c statement_timeout=30000"
 		" -c default_transaction_read_only=on" PLANS,
