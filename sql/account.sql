@@ -78,6 +78,11 @@ DELETE FROM users WHERE id = :id;
 -- rows: theme text
 SELECT theme FROM user_settings WHERE user_id = :user_id;
 
+-- name: user_looks_put
+-- args: user_id int, looks text, now int
+INSERT INTO user_settings (user_id, theme, looks, updated_at) VALUES (:user_id, 'light', :looks, :now)
+ON CONFLICT (user_id) DO UPDATE SET looks = excluded.looks, updated_at = excluded.updated_at;
+
 -- name: user_settings_put
 -- args: user_id int, theme text, now int
 INSERT INTO user_settings (user_id, theme, updated_at) VALUES (:user_id, :theme, :now)
@@ -166,9 +171,9 @@ RETURNING full_at - told_at;
 
 -- name: people_list
 -- args: id int, name text, most int
--- rows: id int, login text, account text?, role text?, theme text?
+-- rows: id int, login text, account text?, role text?, theme text?, looks text?
 -- All people, or the one that has this id or this account.
-SELECT u.id, coalesce(a.name, nullif(u.email, ''), u.name), a.name, a.role, t.theme
+SELECT u.id, coalesce(a.name, nullif(u.email, ''), u.name), a.name, a.role, t.theme, t.looks
   FROM users u
   LEFT JOIN identities i ON i.user_id = u.id AND i.provider = 'local'
   LEFT JOIN account a ON a.name = i.provider_user_id

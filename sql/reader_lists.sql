@@ -1,6 +1,8 @@
 -- Articles as a person sees them (reader/lists.h). A page of one feed goes down
 -- by (published_at, id), below the place given; others are ids of sql/sync.sql.
--- Nobody sees what is in no feed of theirs.
+-- Nobody sees what is in no feed of theirs. LATERAL with OFFSET 0 is PostgreSQL's
+-- word for looking a row up for each: without statistics it would take what a
+-- person has, or a feed, for little, and read all of that instead.
 
 -- name: list_feed
 -- args: user int, feed int, unread int, at int, id int, most int
@@ -11,7 +13,8 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
   FROM feed_subscription s
   JOIN feed f ON f.id = s.feed_id
   JOIN feed_item i ON i.feed_id = f.id
-  LEFT JOIN item_state t ON t.user_id = :user AND t.item_id = i.id
+--sqlite:  LEFT JOIN item_state t ON t.user_id = :user AND t.item_id = i.id
+--postgres:  LEFT JOIN LATERAL (SELECT * FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id OFFSET 0) t ON true
  WHERE s.user_id = :user AND s.feed_id = :feed AND i.feed_id = :feed AND (i.published_at, i.id) < (:at, :id)
    AND CASE WHEN :unread = 0 OR coalesce(t.is_read, 0) = 0 THEN true ELSE false END
  ORDER BY i.published_at DESC, i.id DESC LIMIT :most;
@@ -24,10 +27,11 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
        i.hatebu_count, i.hatebu_fetched_at, i.author, i.thumbnail, i.excerpt
 --sqlite:   FROM json_each(:ids) j CROSS JOIN feed_item i ON i.id = j.value
 --postgres:   FROM jsonb_array_elements_text(CAST(:ids AS text)::jsonb) WITH ORDINALITY AS j (value, key)
---postgres:   JOIN feed_item i ON i.id = CAST(j.value AS bigint)
+--postgres:  CROSS JOIN LATERAL (SELECT * FROM feed_item k WHERE k.id = CAST(j.value AS bigint) OFFSET 0) i
   JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = i.feed_id
   JOIN feed f ON f.id = i.feed_id
-  LEFT JOIN item_state t ON t.user_id = :user AND t.item_id = i.id
+--sqlite:  LEFT JOIN item_state t ON t.user_id = :user AND t.item_id = i.id
+--postgres:  LEFT JOIN LATERAL (SELECT * FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id OFFSET 0) t ON true
  ORDER BY j.key;
 
 -- name: item_newest
@@ -42,7 +46,8 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
   FROM feed_item i
   JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = i.feed_id
   JOIN feed f ON f.id = i.feed_id
-  LEFT JOIN item_state t ON t.user_id = :user AND t.item_id = i.id
+--sqlite:  LEFT JOIN item_state t ON t.user_id = :user AND t.item_id = i.id
+--postgres:  LEFT JOIN LATERAL (SELECT * FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id OFFSET 0) t ON true
  WHERE i.uid = :uid;
 
 -- name: state_put
@@ -93,7 +98,7 @@ INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_
 SELECT s.user_id, i.id, i.feed_id, 1, 0, :now
   FROM feed_subscription s JOIN feed_item i ON i.feed_id = s.feed_id
  WHERE s.user_id = :user AND s.feed_id = :feed AND i.feed_id = :feed AND i.id <= :upto AND i.created_at <= :before
-   AND NOT EXISTS (SELECT 1 FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id AND r.is_read = 1)
+   AND CASE coalesce((SELECT r.is_read FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id), 0) WHEN 0 THEN true ELSE false END
  ORDER BY i.published_at DESC, i.id DESC LIMIT :most
 ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = 1, updated_at = excluded.updated_at;
 

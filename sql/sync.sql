@@ -16,176 +16,217 @@ s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
 -- part: changed
 coalesce((SELECT t.updated_at FROM item_state t WHERE t.user_id = :user AND t.item_id = x.id), x.created_at)
 
--- part: wanted
+-- part: found
 -- Of an article x, whether it is asked for; plain: by nothing but is_read. One
 -- CASE, since PostgreSQL takes each condition of many for a rare one, and then
--- reads all and sorts rather than walk along an index.
-CASE WHEN (:is_read < 0 OR :is_read = (
-          SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_read = 1))
+-- reads all and sorts rather than walk along an index. The state of an article
+-- is a value that is looked up, not a condition: indexes of what is read or
+-- starred would lead to all of the person's, and without statistics PostgreSQL
+-- takes them for short.
+CASE WHEN (:is_read < 0 OR :is_read = coalesce((
+          SELECT r.is_read FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id), 0))
       AND (:plain = 1 OR (
               x.id > :after_id AND x.id < :before_id AND x.published_at >= :since AND x.published_at < :until
           AND x.created_at >= :crawled_since AND x.created_at < :crawled_until
           AND (x.updated_at > :changed_after OR {{changed}} > :changed_after)
           AND x.updated_at < :changed_before AND {{changed}} < :changed_before
-          AND (:is_starred < 0 OR :is_starred = (
-               SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_starred = 1))
-          AND (:flushed = 0 OR 0 = (
-               SELECT count(*) FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
-                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed))
+          AND (:is_starred < 0 OR :is_starred = coalesce((
+               SELECT r.is_starred FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id), 0))
+          AND (:flushed = 0 OR 0 = coalesce((
+               SELECT CASE WHEN h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed THEN 1 ELSE 0 END
+                 FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id), 0))
           AND (:uniq = 0 OR NOT EXISTS (
-               SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
-                WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id
-                  AND (:category = 0 OR coalesce(o.category_id, 2147483647) = :category)))
-          AND (:search = ''
---sqlite:       OR x.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search)
---postgres:       OR x.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery)
-          )))
-     THEN true ELSE false END
-
--- part: found
--- The same, without the search.
-CASE WHEN (:is_read < 0 OR :is_read = (
-          SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_read = 1))
-      AND (:plain = 1 OR (
-              x.id > :after_id AND x.id < :before_id AND x.published_at >= :since AND x.published_at < :until
-          AND x.created_at >= :crawled_since AND x.created_at < :crawled_until
-          AND (x.updated_at > :changed_after OR {{changed}} > :changed_after)
-          AND x.updated_at < :changed_before AND {{changed}} < :changed_before
-          AND (:is_starred < 0 OR :is_starred = (
-               SELECT count(*) FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_starred = 1))
-          AND (:flushed = 0 OR 0 = (
-               SELECT count(*) FROM item_state h WHERE h.user_id = :user AND h.item_id = x.id
-                  AND h.is_read = 1 AND h.is_starred = 0 AND h.updated_at <= :flushed))
-          AND (:uniq = 0 OR NOT EXISTS (
-               SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
-                WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id
-                  AND (:category = 0 OR coalesce(o.category_id, 2147483647) = :category)))
+               SELECT 1 FROM feed_item d
+                WHERE d.same_as = x.same_as AND CASE WHEN d.id < x.id AND d.feed_id <> x.feed_id THEN EXISTS (
+                      SELECT 1 FROM feed_subscription o WHERE o.user_id = :user AND o.feed_id = d.feed_id
+                         AND (:category = 0 OR coalesce(o.category_id, 2147483647) = :category)) ELSE false END))
           ))
      THEN true ELSE false END
 
--- A page of all feeds, by one of four orders, behind the place (at, id). A page
--- of each feed would do, along its index; `cut` makes that less: of each feed the
+-- A page of all feeds, by one of four orders, behind the place (at, id).
+--
+-- First the next articles of anybody are looked at, up to `near`: most of them are
+-- this person's where few people read, and `hit` is the page. When it is not
+-- enough the feeds are looked at one by one from there on: a page of
+-- each would do, along its index; `cut` makes that less: of each feed the
 -- article at `deep` is looked at, of these the 20th. 20 feeds have that many
 -- before it, which are the page: :deep is (most + skip) / 20, and what is
 -- behind it need not be read. Feeds without anything unread are not looked
--- through for it. What is in another feed too (uniq) is shown where it came
--- first.
+-- through for it. Of one feed or a category nothing is `near`. What is in
+-- another feed too (uniq) is shown where it came first.
+
+-- part: hits
+CASE WHEN
+--sqlite:      x.feed_id IN (SELECT s.feed_id FROM feed_subscription s WHERE {{theirs}})
+--postgres:      x.feed_id = ANY (ARRAY(SELECT s.feed_id FROM feed_subscription s WHERE {{theirs}}))
+     THEN {{found}} ELSE false END
+
+-- part: feeds_left
+feed_subscription s WHERE {{theirs}} AND (SELECT count(*) FROM hit) < :most + :skip AND {{unread_left}} AND :search = ''
 
 -- name: sync_ids_up
 -- args: user int, feed int, category int, at int, id int, plain int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, uniq int, search text, visible int, flushed int, deep int, most int, skip int
 -- rows: id int, created_at int
-WITH deep (feed_id, at) AS MATERIALIZED (
+WITH near (at) AS MATERIALIZED (
+  SELECT CASE WHEN :feed + :category > 0 THEN :id ELSE coalesce((
+         SELECT x.id FROM feed_item x WHERE x.id > :id AND x.id <= :before_id - 1
+          ORDER BY x.id LIMIT 1 OFFSET 4 * (:most + :skip) + 1000), :before_id - 1) END),
+hit AS MATERIALIZED (
+  SELECT x.id, x.created_at, x.published_at FROM feed_item x
+   WHERE x.id > :id AND x.id <= (SELECT at FROM near) AND {{hits}}
+   ORDER BY x.id LIMIT :most + :skip),
+deep (feed_id, at) AS MATERIALIZED (
   SELECT s.feed_id, (
-         SELECT x.id FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id > :id AND :at = :at AND {{found}}
+         SELECT x.id FROM feed_item x
+          WHERE x.feed_id = s.feed_id AND x.id > (SELECT at FROM near) AND x.id <= :before_id - 1 AND {{found}}
           ORDER BY x.id LIMIT 1 OFFSET :deep)
-    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+    FROM {{feeds_left}} AND :at = :at),
 cut (at) AS MATERIALIZED (
-  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at LIMIT 1 OFFSET 19), 9223372036854775807))
-SELECT i.id, i.created_at
-  FROM cut
- CROSS JOIN deep s
---sqlite:  CROSS JOIN feed_item i ON i.id IN (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at LIMIT 1 OFFSET 19), :before_id - 1))
+SELECT i.id, i.created_at FROM (
+  SELECT id, created_at, published_at FROM hit
+  UNION ALL
+  SELECT k.id, k.created_at, k.published_at FROM cut CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item k ON k.id IN (
 --postgres:  CROSS JOIN LATERAL (
 --sqlite:   SELECT x.id
 --postgres:   SELECT x.id, x.created_at, x.published_at
-    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id > :id AND :at = :at AND x.id <= cut.at AND {{found}}
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id > (SELECT at FROM near) AND x.id <= cut.at AND {{found}}
    ORDER BY x.id LIMIT :most + :skip)
---postgres:  i
- ORDER BY i.id LIMIT :most OFFSET :skip;
+--postgres:  k
+  ) AS i ORDER BY i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_ids_down
 -- args: as sync_ids_up
 -- rows: as sync_ids_up
-WITH deep (feed_id, at) AS MATERIALIZED (
+WITH near (at) AS MATERIALIZED (
+  SELECT CASE WHEN :feed + :category > 0 THEN :id ELSE coalesce((
+         SELECT x.id FROM feed_item x WHERE x.id < :id AND x.id >= :after_id + 1
+          ORDER BY x.id DESC LIMIT 1 OFFSET 4 * (:most + :skip) + 1000), :after_id + 1) END),
+hit AS MATERIALIZED (
+  SELECT x.id, x.created_at, x.published_at FROM feed_item x
+   WHERE x.id < :id AND x.id >= (SELECT at FROM near) AND {{hits}}
+   ORDER BY x.id DESC LIMIT :most + :skip),
+deep (feed_id, at) AS MATERIALIZED (
   SELECT s.feed_id, (
-         SELECT x.id FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id < :id AND :at = :at AND {{found}}
+         SELECT x.id FROM feed_item x
+          WHERE x.feed_id = s.feed_id AND x.id < (SELECT at FROM near) AND x.id >= :after_id + 1 AND {{found}}
           ORDER BY x.id DESC LIMIT 1 OFFSET :deep)
-    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+    FROM {{feeds_left}} AND :at = :at),
 cut (at) AS MATERIALIZED (
-  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at DESC LIMIT 1 OFFSET 19), 0))
-SELECT i.id, i.created_at
-  FROM cut
- CROSS JOIN deep s
---sqlite:  CROSS JOIN feed_item i ON i.id IN (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at DESC LIMIT 1 OFFSET 19), :after_id + 1))
+SELECT i.id, i.created_at FROM (
+  SELECT id, created_at, published_at FROM hit
+  UNION ALL
+  SELECT k.id, k.created_at, k.published_at FROM cut CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item k ON k.id IN (
 --postgres:  CROSS JOIN LATERAL (
 --sqlite:   SELECT x.id
 --postgres:   SELECT x.id, x.created_at, x.published_at
-    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id < :id AND :at = :at AND x.id >= cut.at AND {{found}}
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.id < (SELECT at FROM near) AND x.id >= cut.at AND {{found}}
    ORDER BY x.id DESC LIMIT :most + :skip)
---postgres:  i
- ORDER BY i.id DESC LIMIT :most OFFSET :skip;
+--postgres:  k
+  ) AS i ORDER BY i.id DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_up
 -- args: as sync_ids_up
 -- rows: as sync_ids_up
-WITH deep (feed_id, at) AS MATERIALIZED (
+WITH near (at) AS MATERIALIZED (
+  SELECT CASE WHEN :feed + :category > 0 THEN :at ELSE coalesce((
+         SELECT x.published_at FROM feed_item x WHERE (x.published_at, x.id) > (:at, :id) AND x.published_at <= :until - 1
+          ORDER BY x.published_at, x.id LIMIT 1 OFFSET 4 * (:most + :skip) + 1000), :until - 1) END),
+hit AS MATERIALIZED (
+  SELECT x.id, x.created_at, x.published_at FROM feed_item x
+   WHERE (x.published_at, x.id) > (:at, :id) AND x.published_at <= (SELECT at FROM near) AND {{hits}}
+   ORDER BY x.published_at, x.id LIMIT :most + :skip),
+deep (feed_id, at) AS MATERIALIZED (
   SELECT s.feed_id, (
-         SELECT x.published_at FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) > (:at, :id) AND {{found}}
+         SELECT x.published_at FROM feed_item x
+          WHERE x.feed_id = s.feed_id AND x.published_at > (SELECT at FROM near) AND x.published_at <= :until - 1 AND {{found}}
           ORDER BY x.published_at, x.id LIMIT 1 OFFSET :deep)
-    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+    FROM {{feeds_left}} AND :at = :at),
 cut (at) AS MATERIALIZED (
-  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at LIMIT 1 OFFSET 19), 9223372036854775807))
-SELECT i.id, i.created_at
-  FROM cut
- CROSS JOIN deep s
---sqlite:  CROSS JOIN feed_item i ON i.id IN (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at LIMIT 1 OFFSET 19), :until - 1))
+SELECT i.id, i.created_at FROM (
+  SELECT id, created_at, published_at FROM hit
+  UNION ALL
+  SELECT k.id, k.created_at, k.published_at FROM cut CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item k ON k.id IN (
 --postgres:  CROSS JOIN LATERAL (
 --sqlite:   SELECT x.id
 --postgres:   SELECT x.id, x.created_at, x.published_at
-    FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) > (:at, :id) AND x.published_at <= cut.at AND {{found}}
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.published_at > (SELECT at FROM near) AND x.published_at <= cut.at AND {{found}}
    ORDER BY x.published_at, x.id LIMIT :most + :skip)
---postgres:  i
- ORDER BY i.published_at, i.id LIMIT :most OFFSET :skip;
+--postgres:  k
+  ) AS i ORDER BY i.published_at, i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_down
 -- args: as sync_ids_up
 -- rows: as sync_ids_up
-WITH deep (feed_id, at) AS MATERIALIZED (
+WITH near (at) AS MATERIALIZED (
+  SELECT CASE WHEN :feed + :category > 0 THEN :at ELSE coalesce((
+         SELECT x.published_at FROM feed_item x WHERE (x.published_at, x.id) < (:at, :id) AND x.published_at >= :since
+          ORDER BY x.published_at DESC, x.id DESC LIMIT 1 OFFSET 4 * (:most + :skip) + 1000), :since) END),
+hit AS MATERIALIZED (
+  SELECT x.id, x.created_at, x.published_at FROM feed_item x
+   WHERE (x.published_at, x.id) < (:at, :id) AND x.published_at >= (SELECT at FROM near) AND {{hits}}
+   ORDER BY x.published_at DESC, x.id DESC LIMIT :most + :skip),
+deep (feed_id, at) AS MATERIALIZED (
   SELECT s.feed_id, (
-         SELECT x.published_at FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) < (:at, :id) AND {{found}}
+         SELECT x.published_at FROM feed_item x
+          WHERE x.feed_id = s.feed_id AND x.published_at < (SELECT at FROM near) AND x.published_at >= :since AND {{found}}
           ORDER BY x.published_at DESC, x.id DESC LIMIT 1 OFFSET :deep)
-    FROM feed_subscription s WHERE {{theirs}} AND {{unread_left}} AND :search = ''),
+    FROM {{feeds_left}} AND :at = :at),
 cut (at) AS MATERIALIZED (
-  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at DESC LIMIT 1 OFFSET 19), -9223372036854775807))
-SELECT i.id, i.created_at
-  FROM cut
- CROSS JOIN deep s
---sqlite:  CROSS JOIN feed_item i ON i.id IN (
+  SELECT coalesce((SELECT d.at FROM deep d WHERE d.at IS NOT NULL ORDER BY d.at DESC LIMIT 1 OFFSET 19), :since))
+SELECT i.id, i.created_at FROM (
+  SELECT id, created_at, published_at FROM hit
+  UNION ALL
+  SELECT k.id, k.created_at, k.published_at FROM cut CROSS JOIN deep s
+--sqlite:  CROSS JOIN feed_item k ON k.id IN (
 --postgres:  CROSS JOIN LATERAL (
 --sqlite:   SELECT x.id
 --postgres:   SELECT x.id, x.created_at, x.published_at
-    FROM feed_item x WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) < (:at, :id) AND x.published_at >= cut.at AND {{found}}
+    FROM feed_item x WHERE x.feed_id = s.feed_id AND x.published_at < (SELECT at FROM near) AND x.published_at >= cut.at AND {{found}}
    ORDER BY x.published_at DESC, x.id DESC LIMIT :most + :skip)
---postgres:  i
- ORDER BY i.published_at DESC, i.id DESC LIMIT :most OFFSET :skip;
+--postgres:  k
+  ) AS i ORDER BY i.published_at DESC, i.id DESC LIMIT :most OFFSET :skip;
+
+-- part: few
+-- Of the articles k, which are few: all are read, and sorted.
+--sqlite:  CROSS JOIN feed_item x ON x.id = k.item_id
+--postgres:  CROSS JOIN LATERAL (SELECT * FROM feed_item y WHERE y.id = k.item_id OFFSET 0) x
+ WHERE {{hits}} AND CASE WHEN :search = ''
+--sqlite:       OR x.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search)
+--postgres:       OR (SELECT q.terms FROM item_terms q WHERE q.item_id = x.id) @@ CAST(:search AS text)::tsquery
+     THEN true ELSE false END
+   AND CASE :ord WHEN 0 THEN x.id > :id WHEN 1 THEN x.id < :id
+            WHEN 2 THEN (x.published_at, x.id) > (:at, :id) ELSE (x.published_at, x.id) < (:at, :id) END
+ ORDER BY CASE :ord WHEN 0 THEN x.id WHEN 1 THEN -x.id WHEN 2 THEN x.published_at ELSE -x.published_at END,
+       CASE WHEN :ord IN (0, 2) THEN x.id ELSE -x.id END LIMIT :most OFFSET :skip
 
 -- name: sync_starred
 -- args: user int, feed int, category int, at int, id int, plain int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, uniq int, search text, visible int, flushed int, ord int, most int, skip int
 -- rows: as sync_ids_up
--- Stars are few: all are read, and sorted.
-SELECT x.id, x.created_at
-  FROM item_state k
-  JOIN feed_subscription s ON s.user_id = k.user_id AND s.feed_id = k.feed_id
-  JOIN feed_item x ON x.id = k.item_id
- WHERE k.user_id = :user AND k.is_starred = 1 AND {{theirs}} AND {{wanted}}
-   AND CASE :ord WHEN 0 THEN x.id > :id WHEN 1 THEN x.id < :id
-            WHEN 2 THEN (x.published_at, x.id) > (:at, :id) ELSE (x.published_at, x.id) < (:at, :id) END
- ORDER BY CASE :ord WHEN 0 THEN x.id WHEN 1 THEN -x.id WHEN 2 THEN x.published_at ELSE -x.published_at END,
-       CASE WHEN :ord IN (0, 2) THEN x.id ELSE -x.id END LIMIT :most OFFSET :skip;
+SELECT x.id, x.created_at FROM (
+  SELECT t.item_id FROM item_state t WHERE t.user_id = :user AND t.is_starred = 1) AS k {{few}};
 
 -- name: sync_read_few
 -- args: as sync_starred
 -- rows: as sync_ids_up
--- The same of what was read, while that is little.
-SELECT x.id, x.created_at
-  FROM item_state k
-  JOIN feed_subscription s ON s.user_id = k.user_id AND s.feed_id = k.feed_id
-  JOIN feed_item x ON x.id = k.item_id
- WHERE k.user_id = :user AND k.is_read = 1 AND {{theirs}} AND {{wanted}}
-   AND CASE :ord WHEN 0 THEN x.id > :id WHEN 1 THEN x.id < :id
-            WHEN 2 THEN (x.published_at, x.id) > (:at, :id) ELSE (x.published_at, x.id) < (:at, :id) END
- ORDER BY CASE :ord WHEN 0 THEN x.id WHEN 1 THEN -x.id WHEN 2 THEN x.published_at ELSE -x.published_at END,
-       CASE WHEN :ord IN (0, 2) THEN x.id ELSE -x.id END LIMIT :most OFFSET :skip;
+SELECT x.id, x.created_at FROM (
+  SELECT t.item_id FROM item_state t WHERE t.user_id = :user AND t.is_read = 1) AS k {{few}};
+
+-- name: sync_changed
+-- args: as sync_starred
+-- rows: as sync_ids_up
+-- Articles that changed, and those whose state did: by that index, which is of all people (+).
+WITH k (item_id) AS MATERIALIZED (
+  SELECT c.id FROM feed_subscription s CROSS JOIN feed_item c
+   WHERE {{theirs}} AND c.feed_id = s.feed_id AND c.updated_at > :changed_after
+  UNION
+  SELECT t.item_id FROM item_state t WHERE +t.user_id = :user AND t.updated_at > :changed_after)
+SELECT x.id, x.created_at FROM k {{few}};
 
 -- name: sync_search_up
 -- args: as sync_ids_up
@@ -235,22 +276,6 @@ SELECT x.id, x.created_at
 --postgres:  ORDER BY id DESC LIMIT :most OFFSET :skip;
 --sqlite:  ORDER BY q.rowid DESC LIMIT :most OFFSET :skip;
 
--- name: sync_count
--- args: as sync_ids_up
--- rows: n int
--- All of them, whatever the place, most and skip say.
-SELECT count(*) FROM feed_subscription s CROSS JOIN feed_item x
- WHERE {{theirs}} AND x.feed_id = s.feed_id AND x.published_at >= :since AND x.published_at < :until AND {{wanted}}
-   AND :at = :at AND :id = :id AND :deep = :deep AND :most = :most AND :skip = :skip;
-
--- name: sync_count_ids
--- args: as sync_ids_up
--- rows: as sync_count
--- The same for who asks for a range of ids.
-SELECT count(*) FROM feed_subscription s CROSS JOIN feed_item x
- WHERE {{theirs}} AND x.feed_id = s.feed_id AND x.id > :after_id AND x.id < :before_id AND {{wanted}}
-   AND :at = :at AND :id = :id AND :deep = :deep AND :most = :most AND :skip = :skip;
-
 -- name: sync_totals
 -- args: user int, feed int, category int, visible int
 -- rows: items int, read int, starred int, starred_read int
@@ -269,15 +294,35 @@ SELECT CAST(coalesce(sum(f.items), 0) AS BIGINT),
 -- How many were read, up to so many.
 SELECT count(*) FROM (SELECT 1 FROM item_state c WHERE c.user_id = :user AND c.is_read = 1 LIMIT :most) AS few;
 
+-- name: sync_changed_most
+-- args: user int, feed int, category int, visible int, changed_after int, most int
+-- rows: n int
+-- How many changed, or their states, up to so many of either.
+SELECT (SELECT count(*) FROM (
+         SELECT 1 FROM feed_subscription s CROSS JOIN feed_item c
+          WHERE {{theirs}} AND c.feed_id = s.feed_id AND c.updated_at > :changed_after LIMIT :most) AS a)
+     + (SELECT count(*) FROM (
+         SELECT 1 FROM item_state t WHERE +t.user_id = :user AND t.updated_at > :changed_after LIMIT :most) AS b);
+
+-- name: sync_bounds
+-- args: since int, until int, id int
+-- rows: first int?, behind int?, came int?
+-- Articles that came at these times, or next; and when this one did, or the next.
+SELECT (SELECT i.id FROM feed_item i WHERE i.created_at >= :since ORDER BY i.created_at LIMIT 1),
+       (SELECT i.id FROM feed_item i WHERE i.created_at >= :until ORDER BY i.created_at LIMIT 1),
+       (SELECT i.created_at FROM feed_item i WHERE i.id >= :id ORDER BY i.id LIMIT 1);
+
 -- name: sync_items
 -- args: user int, ids text
 -- rows: id int, uid bytes, feed_id int, published_at int, created_at int, updated_at int, is_read int, is_starred int, changed_at int, link text?, title text, author text?, categories text?, enclosures text?, played text?, summary text?, content text?
 SELECT i.id, i.uid, i.feed_id, i.published_at, i.created_at, i.updated_at, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
        coalesce(t.updated_at, i.created_at), i.link, i.title, i.author, i.categories, i.enclosures, t.played, i.summary, i.content
-  FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
---sqlite: WHERE i.id IN (SELECT value FROM json_each(:ids));
---postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint);
+--sqlite:   FROM json_each(:ids) j CROSS JOIN feed_item i ON i.id = j.value
+--postgres:   FROM jsonb_array_elements_text(CAST(:ids AS text)::jsonb) AS j (value)
+--postgres:  CROSS JOIN LATERAL (SELECT * FROM feed_item k WHERE k.id = CAST(j.value AS bigint) OFFSET 0) i
+  JOIN feed_subscription s ON s.user_id = :user AND s.feed_id = i.feed_id
+--sqlite:  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id;
+--postgres:  LEFT JOIN LATERAL (SELECT * FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id OFFSET 0) t ON true;
 
 -- name: sync_read
 -- args: user int, ids text, value int, now int
@@ -337,13 +382,14 @@ UPDATE users SET history_at = :now WHERE id = :user;
 SELECT history_at FROM users WHERE id = :user;
 
 -- name: sync_feeds
--- args: user int
+-- args: user int, counted int
 -- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, category_id int?, category text?, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int, hidden int, paused int, uncached int, category_hidden int, own int, login int
 SELECT f.id, f.uid, s.uid, coalesce(f.address, f.feed_url), f.site_url, coalesce(s.title, f.title),
        c.id, c.title, f.fetch_status, f.consecutive_errors, f.error_message,
        f.last_fetch_at, f.next_fetch_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.items,
-       (SELECT count(*) FROM item_state t WHERE t.user_id = s.user_id AND t.feed_id = f.id AND t.is_read = 1),
-       (SELECT max(i.published_at) FROM feed_item i WHERE i.feed_id = f.id), s.created_at,
+       CASE WHEN :counted = 0 THEN 0 ELSE (
+         SELECT count(*) FROM item_state t WHERE t.user_id = s.user_id AND t.feed_id = f.id AND t.is_read = 1) END,
+       CASE WHEN :counted = 0 THEN NULL ELSE (SELECT max(i.published_at) FROM feed_item i WHERE i.feed_id = f.id) END, s.created_at,
        s.hidden, s.paused, s.uncached, coalesce(c.hidden, 0), CASE WHEN f.address IS NULL THEN 0 ELSE 1 END,
        CASE WHEN s.login IS NULL THEN 0 ELSE 1 END
   FROM feed_subscription s JOIN feed f ON f.id = s.feed_id

@@ -153,7 +153,7 @@ import_opml(const struct sync *who, const struct import_rules *rules,
 	struct sync_feeds feeds;
 
 	TRY(sync_categories(who, &im.categories, e));
-	TRY(sync_feeds(who, &feeds, e));
+	TRY(sync_feeds(who, false, &feeds, e));
 	im.urls = arena_array(
 	    who->arena, feeds.n + list->n_feeds + 1, sizeof(*im.urls));
 	for (; im.n_urls < feeds.n; im.n_urls++)
@@ -229,7 +229,7 @@ import_export(
 	struct opml_feed **tail = &o.feeds;
 	struct sync_feeds list = {0};
 
-	TRY(sync_feeds(who, &list, e));
+	TRY(sync_feeds(who, false, &list, e));
 	for (size_t i = 0; i < list.n; i++) {
 		struct opml_feed *f = arena_alloc(who->arena, sizeof(*f));
 

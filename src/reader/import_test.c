@@ -108,7 +108,8 @@ feeds(struct world *w)
 	struct sync_feeds list = {0};
 	struct str s = STR_EMPTY;
 
-	must(sync_feeds(&(struct sync){w->db, w->user, w->a}, &list, &e));
+	must(
+	    sync_feeds(&(struct sync){w->db, w->user, w->a}, false, &list, &e));
 	for (size_t i = 0; i < list.n; i++)
 		s = arena_fmt(w->a, "%.*s%s%.*s|%.*s|%.*s", STR_ARG(s),
 		    i ? " " : "", STR_ARG(list.v[i].title),

@@ -46,14 +46,16 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 }
 
 int
-sync_feeds(const struct sync *s, struct sync_feeds *ret, struct err *e)
+sync_feeds(
+    const struct sync *s, bool counted, struct sync_feeds *ret, struct err *e)
 {
 	struct sync_feeds list = {.n = 0};
 	size_t most = 0;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_feeds_row row;
 
-	TRY(sql_sync_feeds(s->db, &rows, e, .user = s->user));
+	TRY(sql_sync_feeds(
+	    s->db, &rows, e, .user = s->user, .counted = counted));
 	while (TRY(sql_sync_feeds_next(rows, &row, e))) {
 		if (list.n == most) {
 			struct sync_feed *v;
@@ -86,7 +88,7 @@ sync_feed(
 	const struct sync_feed *f;
 	struct sync_feeds list;
 
-	TRY(sync_feeds(s, &list, e));
+	TRY(sync_feeds(s, false, &list, e));
 	f = sync_feeds_find(&list, id);
 	if (!f)
 		return err_set(e, ERR_ABSENT, "there is no such feed");
@@ -199,15 +201,56 @@ is_plain(const struct sync_filter *f)
 	       str_trim(f->search).n == 0;
 }
 
+/* The lesser; 0 is none. */
+static int64_t
+lesser(int64_t a, int64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/*
+ * Bounds of arrival as bounds of ids, and of dates, where a walk begins or ends.
+ * Ids grow by arrival, but for what fetchers and their clocks disagree by: less
+ * than a day. No article is of more than a day after it came, or changed
+ * (reader/items.h).
+ */
+static int
+bound_ids(const struct sync *s, struct sync_filter *f, struct err *e)
+{
+	int64_t since_us = f->crawled_since_us,
+		until_us = lesser(f->changed_before_us, f->crawled_until_us);
+	struct sql_sync_bounds_row row = {0};
+
+	if (!since_us && !until_us && !f->before_id)
+		return OK;
+	TRY(sql_sync_bounds_one(s->db, &row, e, .since = since_us - US_PER_DAY,
+	    .until = until_us ? until_us + US_PER_DAY : INT64_MAX,
+	    .id = f->before_id ? f->before_id : INT64_MAX));
+	if (since_us && row.first_null)
+		f->after_id = INT64_MAX - 1;
+	else if (since_us && row.first > f->after_id)
+		f->after_id = row.first - 1;
+	if (!row.came_null)
+		until_us = lesser(until_us, row.came + US_PER_DAY);
+	if (!row.behind_null)
+		f->before_id = lesser(f->before_id, row.behind);
+	if (until_us)
+		f->until_us = lesser(f->until_us, until_us + US_PER_DAY);
+	return OK;
+}
+
 /* The filter as arguments: all that is open has its widest bound. */
 static int
 asked(const struct sync *s, struct sync_filter f, enum sync_order order,
     struct sql_sync_ids_up_args *ret, struct err *e)
 {
-	struct item_place at = begin_at(&f, order);
-	size_t most = f.most < SYNC_IDS_MAX ? f.most : SYNC_IDS_MAX;
+	size_t limit = SYNC_IDS_MAX + SYNC_COUNT_MORE;
+	size_t most = f.most < limit ? f.most : limit;
+	struct item_place at;
 	struct str search;
 
+	TRY(bound_ids(s, &f, e));
+	at = begin_at(&f, order);
 	TRY(terms(s, f.search, &search, e));
 	*ret = (struct sql_sync_ids_up_args){.user = s->user,
 	    .feed = f.feed,
@@ -240,8 +283,10 @@ asked(const struct sync *s, struct sync_filter f, enum sync_order order,
 typedef int ids_fn(struct db *db, const struct sql_sync_ids_up_args *a,
     struct rows **rows, struct err *e);
 
+enum few { FEW_NONE, FEW_STARRED, FEW_READ, FEW_CHANGED };
+
 static int
-starred_ids(struct db *db, const struct sql_sync_ids_up_args *a,
+few_ids(struct db *db, const struct sql_sync_ids_up_args *a, enum few kind,
     enum sync_order order, struct rows **rows, struct err *e)
 {
 	struct sql_sync_starred_args few = {.user = a->user,
@@ -268,23 +313,40 @@ starred_ids(struct db *db, const struct sql_sync_ids_up_args *a,
 	    .most = a->most,
 	    .skip = a->skip};
 
-	return a->is_starred == 1 ? sql_sync_starred_run(db, &few, rows, e)
-				  : sql_sync_read_few_run(db, &few, rows, e);
+	switch (kind) {
+	case FEW_STARRED:
+		return sql_sync_starred_run(db, &few, rows, e);
+	case FEW_READ:
+		return sql_sync_read_few_run(db, &few, rows, e);
+	case FEW_CHANGED:
+		return sql_sync_changed_run(db, &few, rows, e);
+	case FEW_NONE:
+		break;
+	}
+	abort();
 }
 
-/* Whether all that was read, or starred, is better sorted than looked for. */
+/* Whether all that was read, starred or changed is better sorted than looked
+ * for. */
 static int
 is_few(const struct sync *s, const struct sync_filter *f, struct err *e)
 {
-	struct sql_sync_read_most_row row = {.n = 0};
+	struct sql_sync_read_most_row read = {.n = SYNC_READ_FEW};
+	struct sql_sync_changed_most_row changed = {.n = SYNC_CHANGED_FEW};
 
 	if (f->starred == 1)
-		return 1;
-	if (f->read != 1)
-		return 0;
-	TRY(sql_sync_read_most_one(
-	    s->db, &row, e, .user = s->user, .most = SYNC_READ_FEW));
-	return row.n < SYNC_READ_FEW;
+		return FEW_STARRED;
+	if (f->changed_after_us)
+		TRY(sql_sync_changed_most_one(s->db, &changed, e,
+		    .user = s->user, .feed = f->feed, .category = f->category,
+		    .visible = f->visible, .changed_after = f->changed_after_us,
+		    .most = SYNC_READ_FEW));
+	if (changed.n < SYNC_CHANGED_FEW)
+		return FEW_CHANGED;
+	if (f->read == 1)
+		TRY(sql_sync_read_most_one(
+		    s->db, &read, e, .user = s->user, .most = SYNC_READ_FEW));
+	return read.n < SYNC_READ_FEW ? FEW_READ : FEW_NONE;
 }
 
 int
@@ -298,7 +360,8 @@ sync_ids(const struct sync *s, const struct sync_filter *f,
 	static ids_fn *const searches[] = {
 	    [SYNC_ID_UP] = sql_sync_search_up_run,
 	    [SYNC_ID_DOWN] = sql_sync_search_down_run};
-	bool few = TRY(is_few(s, f, e)), words = str_trim(f->search).n > 0;
+	enum few few = (enum few)TRY(is_few(s, f, e));
+	bool words = str_trim(f->search).n > 0;
 	enum sync_order order = f->order;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_ids_up_args args;
@@ -312,7 +375,7 @@ sync_ids(const struct sync *s, const struct sync_filter *f,
 	*ret = (struct sync_ids){
 	    arena_array(s->arena, (size_t)args.most, sizeof(*ret->v)), 0};
 	if (few)
-		TRY(starred_ids(s->db, &args, order, &rows, e));
+		TRY(few_ids(s->db, &args, few, order, &rows, e));
 	else
 		TRY((words ? searches : pages)[order](s->db, &args, &rows, e));
 	while (ret->n < (size_t)args.most &&
@@ -340,36 +403,30 @@ count_plain(const struct sync *s, const struct sync_filter *f, int64_t *ret,
 }
 
 int
-sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
-    struct err *e)
+sync_count(const struct sync *s, const struct sync_filter *f,
+    struct sync_ids *ret, int64_t *ret_total, struct err *e)
 {
-	struct sql_sync_ids_up_args args;
-	struct sql_sync_count_row row = {.n = 0};
-	struct sync_filter plain = *f;
-	struct sync_ids ids;
+	struct sync_filter more = *f;
 
-	plain.starred = -1;
-	if (is_plain(&plain))
-		return count_plain(s, f, ret, e);
-	if (str_trim(f->search).n > 0) {
-		plain = *f;
-		plain.most += plain.skip + SYNC_COUNT_MORE;
-		plain.skip = 0;
-		TRY(sync_ids(s, &plain, &ids, e));
-		*ret = (int64_t)ids.n;
-		return OK;
+	more.starred = -1;
+	if (is_plain(&more)) {
+		TRY(count_plain(s, f, ret_total, e));
+		return sync_ids(s, f, ret, e);
 	}
-	/* No place: the bounds stay in the filter. */
-	TRY(asked(s, *f, f->order, &args, e));
-	args.after_id = f->after_id;
-	args.before_id = f->before_id ? f->before_id : INT64_MAX;
-	args.since = f->since_us ? f->since_us : INT64_MIN;
-	args.until = f->until_us ? f->until_us : INT64_MAX;
-	args.plain = 0;
-	TRY(f->after_id || f->before_id
-		? sql_sync_count_ids_first(s->db, &args, &row, e)
-		: sql_sync_count_first(s->db, &args, &row, e));
-	*ret = row.n;
+	more = *f;
+	more.most += SYNC_COUNT_MORE;
+	TRY(sync_ids(s, &more, ret, e));
+	*ret_total = (int64_t)(f->skip + ret->n);
+	if (ret->n > f->most)
+		ret->n = f->most;
+	if (ret->n > 0 || f->skip == 0)
+		return OK;
+	/* Behind the end: what there is before it. */
+	more.most = f->skip < SYNC_IDS_MAX ? f->skip : SYNC_IDS_MAX;
+	more.skip = 0;
+	TRY(sync_ids(s, &more, ret, e));
+	*ret_total = (int64_t)ret->n;
+	ret->n = 0;
 	return OK;
 }
 
@@ -469,110 +526,4 @@ sync_icon(const struct sync *s, int64_t feed, struct str *ret_mime,
 	*ret_mime = row.mime.p ? row.mime : STR_EMPTY;
 	*ret_data = row.data.p ? row.data : STR_EMPTY;
 	return OK;
-}
-
-/* ---- changing ---- */
-
-int
-sync_set(const struct sync *s, const struct sync_ids *ids,
-    enum sync_state state, bool value, int64_t now_us, struct err *e)
-{
-	static int64_t (*const run[])(struct db * db,
-	    const struct sql_sync_read_args *a,
-	    struct err *e) = {[SYNC_READ] = sql_sync_read_run,
-	    [SYNC_STARRED] = sql_sync_star_run};
-	struct buf json CLEANUP(buf_done) = BUF(SYNC_IDS_JSON);
-
-	TRY(sync_ids_json(&json, ids, e));
-	if (ids->n == 0)
-		return OK;
-	TRY(run[state](s->db,
-	    &(struct sql_sync_read_args){.user = s->user,
-		.ids = buf_str(&json),
-		.value = value,
-		.now = now_us},
-	    e));
-	return changes_states(s->db, s->user, buf_str(&json), ids->n, e);
-}
-
-int
-sync_turn_star(
-    const struct sync *s, int64_t item, int64_t now_us, struct err *e)
-{
-	struct buf json CLEANUP(buf_done) = BUF(32);
-
-	if (TRY(sql_sync_star_turn(
-		s->db, e, .user = s->user, .item = item, .now = now_us)) == 0)
-		return err_set(e, ERR_ABSENT, "there is no such article");
-	buf_fmt(&json, "[%lld]", (long long)item);
-	return changes_states(s->db, s->user, buf_str(&json), 1, e);
-}
-
-int
-sync_play(const struct sync *s, int64_t item, struct str played, int64_t now_us,
-    struct err *e)
-{
-	if (TRY(sql_sync_play(s->db, e, .user = s->user, .item = item,
-		.played = played, .now = now_us)) == 0)
-		return err_set(e, ERR_ABSENT, "there is no such article");
-	return OK;
-}
-
-int
-sync_set_options(const struct sync *s, int64_t feed,
-    const struct sync_options *o, int64_t now_us, struct err *e)
-{
-	if (TRY(sql_sync_options(s->db, e, .user = s->user, .feed = feed,
-		.hidden = o->hidden, .paused = o->paused,
-		.uncached = o->uncached, .now = now_us)) == 0)
-		return err_set(e, ERR_ABSENT, "there is no such feed");
-	return changes_feed(s->db, s->user, feed, "changed", e);
-}
-
-int
-sync_hide_category(const struct sync *s, int64_t category, bool hidden,
-    int64_t now_us, struct err *e)
-{
-	if (TRY(sql_sync_hide_category(s->db, e, .user = s->user,
-		.category = category, .hidden = hidden, .now = now_us)) == 0)
-		return err_set(e, ERR_ABSENT, "there is no such category");
-	return changes_categories(s->db, s->user, e);
-}
-
-int
-sync_flush(const struct sync *s, int64_t now_us, struct err *e)
-{
-	TRY(sql_sync_flush(s->db, e, .user = s->user, .now = now_us));
-	return OK;
-}
-
-int
-sync_flushed(const struct sync *s, int64_t *ret, struct err *e)
-{
-	struct sql_sync_flushed_row row = {.at = 0};
-
-	TRY(sql_sync_flushed_one(s->db, &row, e, .user = s->user));
-	*ret = row.at;
-	return OK;
-}
-
-int
-sync_fetch_soon(
-    const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
-{
-	return (int)sql_sync_due(
-	    s->db, e, .user = s->user, .feed = feed, .now = now_us);
-}
-
-int
-sync_fetch_now(
-    const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
-{
-	int n =
-	    TRY((int)sql_feed_resume(s->db, e, .feed = feed, .now = now_us));
-
-	if (n == 0)
-		return sync_fetch_soon(s, feed, now_us, e);
-	TRY(changes_feed(s->db, 0, feed, "fetch", e));
-	return n;
 }

@@ -115,8 +115,9 @@ struct sync_items {
 	size_t n;
 };
 
-int sync_feeds(
-    const struct sync *s, struct sync_feeds *ret, struct err *e) MUST_CHECK;
+/* Not counted: unread and newest_us are not looked for. */
+int sync_feeds(const struct sync *s, bool counted, struct sync_feeds *ret,
+    struct err *e) MUST_CHECK;
 /* By its id: NULL or ERR_ABSENT when the person has no such feed. */
 const struct sync_feed *sync_feeds_find(
     const struct sync_feeds *feeds, int64_t id);
@@ -130,10 +131,11 @@ int sync_category(const struct sync *s, int64_t id, struct sync_category *ret,
 
 int sync_ids(const struct sync *s, const struct sync_filter *f,
     struct sync_ids *ret, struct err *e) MUST_CHECK;
-/* How many there are, whatever most and skip say. Of a search it is so many
+/* These and how many there are, whatever most and skip say. Of feeds, what is
+ * read and what is starred that is exact; where more is asked for it is so many
  * only up to SYNC_COUNT_MORE behind the page: then more than that. */
-int sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
-    struct err *e) MUST_CHECK;
+int sync_count(const struct sync *s, const struct sync_filter *f,
+    struct sync_ids *ret, int64_t *ret_total, struct err *e) MUST_CHECK;
 /* A JSON array of them. ERR_LIMIT */
 int sync_ids_json(
     struct buf *b, const struct sync_ids *ids, struct err *e) MUST_CHECK;

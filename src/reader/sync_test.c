@@ -175,13 +175,15 @@ titles(struct world *w, int64_t user, const struct sync_filter *f)
 {
 	struct sync_items items = {0};
 	struct str s = STR_EMPTY;
+	struct sync_ids ids;
 	int64_t total = 0;
 
 	must(sync_page(WHO(w, user), f, &items, &e));
 	for (size_t i = 0; i < items.n; i++)
 		s = arena_fmt(w->a, "%.*s%s%.*s", STR_ARG(s), i ? " " : "",
 		    STR_ARG(items.v[i].title));
-	must(sync_count(WHO(w, user), f, &total, &e));
+	must(sync_count(WHO(w, user), f, &ids, &total, &e));
+	assert_int_equal(ids.n, items.n);
 	if (f->skip == 0 && f->most >= 10)
 		assert_int_equal(total, items.n);
 	return s;
@@ -244,7 +246,7 @@ test_what_is_mine(void **)
 	f.feed = w.feeds[2];
 	assert_str(titles(&w, w.anna, &f), "");
 	assert_str(titles(&w, w.ben, &f), "Five");
-	must(sync_feeds(WHO(&w, w.anna), &feeds, &e));
+	must(sync_feeds(WHO(&w, w.anna), true, &feeds, &e));
 	assert_int_equal(feeds.n, 2);
 	assert_int_equal(feeds.v[0].unread, 3);
 	assert_int_equal(feeds.v[0].category, SYNC_NO_CATEGORY);

@@ -16,6 +16,10 @@ static const char *const DEFAULTS[][2] = {
     {"tcp_user_timeout", "15000"},
 };
 
+/* Statements go along indexes, also before there are statistics; compiling
+ * them takes longer than they do. */
+#define PLANS " -c jit=off -c enable_seqscan=off -c random_page_cost=1.1"
+
 /*
  * A statement ends by itself on the server: a reader's when nobody waits for
  * it any more, a writer's before our own wait ends, so that we know that it
@@ -24,10 +28,10 @@ static const char *const DEFAULTS[][2] = {
  */
 static const char *const OPTIONS[] = {
     [DB_READ] = "-c statement_timeout=30000"
-		" -c default_transaction_read_only=on",
+		" -c default_transaction_read_only=on" PLANS,
     [DB_WRITE] = "-c statement_timeout=8000"
-		 " -c idle_in_transaction_session_timeout=5000",
-    [DB_JOBS] = "-c statement_timeout=30000",
+		 " -c idle_in_transaction_session_timeout=5000" PLANS,
+    [DB_JOBS] = "-c statement_timeout=30000" PLANS,
 };
 
 static void

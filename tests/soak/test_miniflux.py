@@ -19,7 +19,6 @@ SETTINGS = FEEDS
 BUILT = os.path.join(hk.ROOT, "build", "soak")
 DOC = os.path.join(hk.ROOT, "docs", "reader-apps.md")
 MISSES = {
-    "TestUpdateUserEndpointByChangingExternalFonts", "TestUpdateUserEndpointByChangingCustomJS",
     "TestAPIKeysEndpoint", "TestCreateFeedWithScraperRule", "TestUpdateEntryEndpoint",
     "TestFetchContentEndpoint", "TestImportFeedEntryEndpoint",
 }

@@ -166,9 +166,10 @@ def test_entries(t):
 
 def test_changed(t):
     """changed_after and changed_before: what the article or its state changed at, in seconds."""
-    w = World(t.srv, t)
+    srv = t.server()
+    w = World(srv, t)
     all_of = w.entries()["entries"]
-    change(t.srv, "UPDATE feed_item SET created_at = 1700000000000000, updated_at = 1700000000000000 "
+    change(srv, "UPDATE feed_item SET published_at = 1700000000000000, created_at = 1700000000000000, updated_at = 1700000000000000 "
                   f"WHERE id IN ({', '.join(str(e['id']) for e in all_of)})")
     ids = {e["title"]: e["id"] for e in all_of}
     long_ago = 1700000000
@@ -177,7 +178,7 @@ def test_changed(t):
     same(w.entries(changed_before=long_ago)["total"], 0, "nothing before")
     same(w.entries(changed_before=long_ago + 1)["total"], 5, "all before")
     put(w.mf, "/entries", {"entry_ids": [ids["Article 1"]], "status": "read"}).want(204)
-    change(t.srv, f"UPDATE feed_item SET updated_at = 1800000000000000 WHERE id = {ids['Article 10']}")
+    change(srv, f"UPDATE feed_item SET updated_at = 1800000000000000 WHERE id = {ids['Article 10']}")
     same(sorted(titles(w.entries(changed_after=long_ago))), ["Article 1", "Article 10"], "a state, an article")
     same(sorted(titles(w.entries(changed_before=long_ago + 1))), ["Article 0", "Article 11", "Article 2"], "the rest")
     no(w.mf.get(V1 + "/entries", changed_after="x"), 400)

@@ -141,7 +141,7 @@ put_items(struct fever *x, struct err *e)
 	    {"max_id", offsetof(struct sync_filter, before_id)},
 	    {NULL},
 	};
-	struct sync_filter f = SYNC_ALL, all = SYNC_ALL;
+	struct sync_filter f = SYNC_ALL;
 	struct sync_id wanted[PAGE] = {{0}};
 	struct sync_items items = {0};
 	int64_t total = 0;
@@ -156,7 +156,8 @@ put_items(struct fever *x, struct err *e)
 		    &items, e));
 	else
 		TRY(sync_page(&x->who, &f, &items, e));
-	TRY(sync_count(&x->who, &all, &total, e));
+	for (size_t i = 0; i < x->feeds.n; i++)
+		total += x->feeds.v[i].items;
 	put_int(x->b, "total_items", total);
 	put_open(x->b, "items", '[');
 	for (size_t i = 0; i < items.n; i++)
@@ -253,7 +254,7 @@ fever_answer(struct req *r, struct db *db, struct err *e)
 	TRY(form_read(r, &x.form, e));
 	if (str_eq(form_get(&x.form, "mark"), STR("item")))
 		TRY(mark_item(&x, e));
-	TRY(sync_feeds(&x.who, &x.feeds, e));
+	TRY(sync_feeds(&x.who, form_has(&x.form, "feeds"), &x.feeds, e));
 	for (size_t i = 0; i < x.feeds.n; i++)
 		if (x.feeds.v[i].last_fetch_us > last)
 			last = x.feeds.v[i].last_fetch_us;

@@ -77,7 +77,7 @@ int
 greader_world(
     struct req *r, struct db *db, struct greader_world *ret, struct err *e)
 {
-	TRY(sync_feeds(APP_SYNC(r, db), &ret->feeds, e));
+	TRY(sync_feeds(APP_SYNC(r, db), false, &ret->feeds, e));
 	return sync_categories(APP_SYNC(r, db), &ret->categories, e);
 }
 
@@ -324,7 +324,8 @@ api_gr_unread(struct req *r, struct db *db, struct err *e)
 	struct buf *b = &r->out;
 	struct greader_world w;
 
-	TRY(greader_world(r, db, &w, e));
+	TRY(sync_feeds(APP_SYNC(r, db), true, &w.feeds, e));
+	TRY(sync_categories(APP_SYNC(r, db), &w.categories, e));
 	buf_fmt(b, "{\"max\":%d,\"unreadcounts\":[", SYNC_PAGE_MAX);
 	for (size_t i = 0; i < w.feeds.n; i++) {
 		struct greader_world one = {.feeds = {&w.feeds.v[i], 1}};

@@ -226,7 +226,7 @@ api_mf_feeds(struct req *r, struct db *db, struct err *e)
 
 	if (r->params[0].n > 0)
 		TRY(app_id(r, 0, &category, e));
-	TRY(sync_feeds(APP_SYNC(r, db), &list, e));
+	TRY(sync_feeds(APP_SYNC(r, db), false, &list, e));
 	put_open(&r->out, NULL, '[');
 	for (size_t i = 0; i < list.n; i++)
 		if (!category || list.v[i].category == category)
@@ -292,7 +292,7 @@ api_mf_counters(struct req *r, struct db *db, struct err *e)
 {
 	struct sync_feeds list;
 
-	TRY(sync_feeds(APP_SYNC(r, db), &list, e));
+	TRY(sync_feeds(APP_SYNC(r, db), true, &list, e));
 	put_open(&r->out, NULL, '{');
 	put_counters(&r->out, &list, false);
 	put_counters(&r->out, &list, true);

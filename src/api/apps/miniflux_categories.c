@@ -33,7 +33,7 @@ api_mf_categories(struct req *r, struct db *db, struct err *e)
 	TRY(app_bool(&form, "counts", &counted, e));
 	TRY(sync_categories(APP_SYNC(r, db), &list, e));
 	if (counted)
-		TRY(sync_feeds(APP_SYNC(r, db), &feed, e));
+		TRY(sync_feeds(APP_SYNC(r, db), true, &feed, e));
 	put_open(&r->out, NULL, '[');
 	put_category(r, counted ? &feed : NULL, &NONE);
 	for (size_t i = 0; i < list.n; i++)
@@ -147,7 +147,7 @@ api_mf_category_refresh(struct req *r, struct db *db, struct err *e)
 	int64_t id;
 
 	TRY(app_id(r, 0, &id, e));
-	TRY(sync_feeds(who, &list, e));
+	TRY(sync_feeds(who, false, &list, e));
 	for (size_t i = 0; i < list.n; i++)
 		if (list.v[i].category == id)
 			TRY(sync_fetch_soon(

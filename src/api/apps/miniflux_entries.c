@@ -178,17 +178,18 @@ entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 {
 	const struct sync *who = APP_SYNC(r, db);
 	struct sync_items items = {0};
+	struct sync_ids ids;
 	struct sync_feeds feeds;
 	struct buf *b = &r->out;
 	int64_t total = 0;
 	bool none = false;
 
 	TRY(read_filter(r, &f, &none, e));
-	TRY(sync_feeds(who, &feeds, e));
+	TRY(sync_feeds(who, false, &feeds, e));
 	TRY(check_filter(who, &feeds, r, &f, e));
 	if (!none) {
-		TRY(sync_count(who, &f, &total, e));
-		TRY(sync_page(who, &f, &items, e));
+		TRY(sync_count(who, &f, &ids, &total, e));
+		TRY(sync_items(who, &ids, &items, e));
 	}
 	put_open(b, NULL, '{');
 	put_int(b, "total", total);
@@ -217,10 +218,8 @@ api_mf_entry_ids(struct req *r, struct db *db, struct err *e)
 	f.order = SYNC_ID_DOWN;
 	if (!form_has(&form, "limit") || f.most == SYNC_PAGE_MAX)
 		f.most = SYNC_IDS_MAX;
-	if (!none) {
-		TRY(sync_count(who, &f, &total, e));
-		TRY(sync_ids(who, &f, &ids, e));
-	}
+	if (!none)
+		TRY(sync_count(who, &f, &ids, &total, e));
 	put_open(b, NULL, '{');
 	put_int(b, "total", total);
 	put_open(b, "entry_ids", '[');
@@ -284,7 +283,7 @@ show_entry(struct req *r, struct db *db, bool of_category, struct err *e)
 	TRY(app_id(r, last, &id, e));
 	if (last > 0)
 		TRY(app_id(r, 0, &of, e));
-	TRY(sync_feeds(APP_SYNC(r, db), &feeds, e));
+	TRY(sync_feeds(APP_SYNC(r, db), false, &feeds, e));
 	TRY(miniflux_item(r, db, id, &it, e));
 	f = sync_feeds_find(&feeds, it.feed);
 	if (of && (!f || of != (of_category ? f->category : f->id)))

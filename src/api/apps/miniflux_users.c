@@ -13,6 +13,8 @@
 
 #define USERS_MAX 1000 /* of an answer */
 #define THEME     "_serif"
+#define FONTS     "external_font_hosts"
+#define KEPT_MAX  (16 * KIB) /* of each text */
 #define LOOKS     "how it looks is the app's own"
 #define ELSEWHERE "logins are set up by the operator"
 
@@ -21,9 +23,6 @@ static const struct miniflux_fixed USER[] = {
     {"timezone", "\"UTC\"", LOOKS},
     {"entry_sorting_direction", "\"desc\"", LOOKS},
     {"entry_sorting_order", "\"published_at\"", LOOKS},
-    {"stylesheet", "\"\"", LOOKS},
-    {"custom_js", "\"\"", LOOKS},
-    {"external_font_hosts", "\"\"", LOOKS},
     {"entries_per_page", "100", LOOKS},
     {"keyboard_shortcuts", "true", LOOKS},
     {"show_reading_time", "true", LOOKS},
@@ -46,9 +45,38 @@ static const struct miniflux_fixed USER[] = {
     {NULL},
 };
 
-static void
-put_user(struct buf *b, const struct sql_people_list_row *u)
+/* Kept for the person's apps, as texts: no page of ours loads or runs them. */
+static const struct miniflux_fixed KEPT[] = {
+    {"stylesheet", "\"\"", "it is set by PUT"},
+    {"custom_js", "\"\"", "it is set by PUT"},
+    {FONTS, "\"\"", "it is set by PUT"},
+    {NULL},
+};
+
+/* The text that is kept under this name. */
+static struct str
+kept(const struct json *looks, const char *name)
 {
+	return looks ? json_text(looks, name) : STR_EMPTY;
+}
+
+static const struct json *
+looks_of(struct req *r, const struct sql_people_list_row *u)
+{
+	struct json *j = NULL;
+	struct err e;
+
+	if (u->looks.p && json_parse(r->arena, u->looks, &j, &e) < 0)
+		return NULL;
+	return j;
+}
+
+static void
+put_user(struct req *r, const struct sql_people_list_row *u, bool whole)
+{
+	const struct json *looks = whole ? looks_of(r, u) : NULL;
+	struct buf *b = &r->out;
+
 	put_open(b, NULL, '{');
 	put_int(b, "id", u->id);
 	put_text(b, "username", u->login);
@@ -57,6 +85,8 @@ put_user(struct buf *b, const struct sql_people_list_row *u)
 	buf_fmt(b, "\"%.*s" THEME "\"",
 	    STR_ARG(u->theme.p ? u->theme : STR("light")));
 	miniflux_put_fixed(b, USER);
+	for (const struct miniflux_fixed *k = KEPT; whole && k->name; k++)
+		put_text(b, k->name, kept(looks, k->name));
 	put_null(b, "last_login_at");
 	put_close(b, '}');
 }
@@ -79,7 +109,7 @@ show_user(
 	struct sql_people_list_row u;
 
 	TRY(find_user(r, db, id, name, &u, e));
-	put_user(&r->out, &u);
+	put_user(r, &u, true);
 	return OK;
 }
 
@@ -99,7 +129,7 @@ api_mf_users(struct req *r, struct db *db, struct err *e)
 	    db, &rows, e, .id = 0, .name = STR_EMPTY, .most = USERS_MAX));
 	put_open(&r->out, NULL, '[');
 	while (TRY(sql_people_list_next(rows, &u, e)))
-		put_user(&r->out, &u);
+		put_user(r, &u, false); /* of many, without texts */
 	put_close(&r->out, ']');
 	return OK;
 }
@@ -134,6 +164,7 @@ api_mf_user_post(struct req *r, struct db *, struct err *e)
 	TRY(miniflux_body(r, &j, e));
 	TRY(miniflux_bool(j, "is_admin", &admin, e));
 	TRY(miniflux_check_fixed(j, USER, e));
+	TRY(miniflux_check_fixed(j, KEPT, e));
 	n.name = miniflux_text(j, "username");
 	n.password = json_text(j, "password");
 	n.role = admin ? ROLE_ADMIN : ROLE_READER;
@@ -183,6 +214,56 @@ read_theme(const struct json *j, const char **ret, struct err *e)
 	return OK;
 }
 
+/* Names of hosts, with blanks between. */
+static bool
+are_hosts(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+			c == '.' || c == '-' || c == ' '))
+			return false;
+	}
+	return true;
+}
+
+/* What is kept, with what is given; nothing is written when nothing is. */
+static int
+keep_looks(struct req *r, struct db *db, const struct json *body,
+    const struct sql_people_list_row *u, struct err *e)
+{
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB + 6 * 3 * KEPT_MAX);
+	const struct json *looks = looks_of(r, u);
+	bool given = false;
+
+	put_open(&b, NULL, '{');
+	for (const struct miniflux_fixed *k = KEPT; k->name; k++) {
+		const struct json *v = json_get(body, k->name);
+		struct str text = kept(looks, k->name);
+		char at[JSON_POINTER_MAX + 1] = "";
+
+		json_point(at, str_of(k->name));
+		if (v && !json_is(v, JSON_NULL)) {
+			if (!json_is(v, JSON_STRING) || v->text.n > KEPT_MAX)
+				return json_wrong(e, at,
+				    "must be a text of up to %d bytes",
+				    (int)KEPT_MAX);
+			text = str_trim(v->text);
+			given = true;
+		}
+		if (strcmp(k->name, FONTS) == 0 && !are_hosts(text))
+			return json_wrong(
+			    e, at, "must be names of hosts, with blanks");
+		put_text(&b, k->name, text);
+	}
+	put_close(&b, '}');
+	if (given)
+		TRY(sql_user_looks_put(db, e, .user_id = u->id,
+		    .looks = buf_str(&b), .now = clock_now_us()));
+	return OK;
+}
+
 struct user_edit {
 	int64_t id;
 	struct json *body;
@@ -206,6 +287,7 @@ api_mf_user_put(struct req *r, struct db *db, struct err *e)
 	}
 	TRY(find_user(r, db, d->id, STR_EMPTY, &u, e));
 	TRY(check_user(d->body, &u, e));
+	TRY(keep_looks(r, db, d->body, &u, e));
 	if (d->theme)
 		TRY(sql_user_settings_put(db, e, .user_id = d->id,
 		    .theme = str_of(d->theme), .now = clock_now_us()));
