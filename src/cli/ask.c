@@ -1,8 +1,8 @@
 #include "cli/ask.h"
 
 #include "cli/limits.h"
-#include "cli/listing.h"
-#include "cli/show.h"
+#include "cli/out/listing.h"
+#include "cli/out/show.h"
 #include "http/percent.h"
 
 static bool

@@ -7,7 +7,7 @@
 #include "base/near.h"
 #include "base/version.h"
 #include "cli/limits.h"
-#include "cli/term.h"
+#include "cli/out/term.h"
 #include "store/store.h"
 
 #define HELP_COLUMN 28

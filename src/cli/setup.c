@@ -3,6 +3,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "seal/digest.h"
+
 #define PENDING_DISK_PART 5 /* event.retention.pending.bytes */
 
 struct retain_keep
@@ -96,4 +98,30 @@ setup_close(struct listening *l)
 {
 	for (; l->n > 0; l->n--)
 		(void)close(l->fds[l->n - 1]);
+}
+
+void
+setup_url(const struct conf *c, int port, char ret[SETUP_URL_MAX])
+{
+	const char *colon = strrchr(c->server_listen, ':');
+	struct str host = {
+	    c->server_listen, colon ? (size_t)(colon - c->server_listen) : 0};
+
+	if (host.n == 0)
+		host = STR("127.0.0.1");
+	(void)snprintf(ret, SETUP_URL_MAX, "%s://%.*s:%d",
+	    c->tls_cert[0] ? "https" : "http", STR_ARG(host), port);
+}
+
+void
+setup_tell(FILE *out, char *password)
+{
+	if (!password[0])
+		return;
+	(void)fprintf(out,
+	    "\n  First run: log in as admin with the password  %s\n"
+	    "  It is not shown again.\n\n",
+	    password);
+	(void)fflush(out);
+	digest_wipe(password, strlen(password));
 }

@@ -20,3 +20,9 @@ int setup_threads(const struct conf *c); /* of HTTP */
 int setup_listen(
     const struct conf *c, struct listening *ret, struct err *e) MUST_CHECK;
 void setup_close(struct listening *l);
+
+/* The address with the real port, as a URL. */
+#define SETUP_URL_MAX 320
+void setup_url(const struct conf *c, int port, char ret[SETUP_URL_MAX]);
+/* The first password, below that address, and then it is gone; "": there is none. */
+void setup_tell(FILE *out, char *password);

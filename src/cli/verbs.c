@@ -3,7 +3,7 @@
 #include "account/limits.h"
 #include "api/limits.h"
 #include "cli/ask.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "contract/limits.h"
 #include "deliver/limits.h"
 

@@ -2,7 +2,7 @@
 #include "cli/verbs.h"
 
 #include "base/test.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "contract/sub.h"
 
 static const struct verb *

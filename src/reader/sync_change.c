@@ -1,6 +1,5 @@
-#include "reader/sync.h"
-
 #include "reader/changes.h"
+#include "reader/sync.h"
 #include "sql.h"
 
 int

@@ -1,6 +1,6 @@
 #include "audit/audit.h"
 
-#include "cli/term.h"
+#include "cli/out/term.h"
 #include "cli/verbs.h"
 #include "store/store.h"
 

@@ -5,7 +5,7 @@
 #include "audit/audit.h"
 #include "base/put.h"
 #include "base/version.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/parcel.h"
 #include "cli/pgtool.h"
 #include "cli/verbs.h"
@@ -232,7 +232,7 @@ tell_kept(struct backing *x, struct err *e)
 }
 
 static int
-keep(struct backing *x, struct err *e)
+keep_copy(struct backing *x, struct err *e)
 {
 	struct arena *a = x->cli->arena;
 	struct json *j = NULL;
@@ -372,7 +372,7 @@ verb_backup(struct cli *c, struct err *e)
 	TRY(rc);
 	rc = make(&x, e);
 	if (rc == OK)
-		rc = keep(&x, e);
+		rc = keep_copy(&x, e);
 	if (rc < 0 || x.stream)
 		parcel_drop(c->arena, x.stage);
 	if (rc == OK)

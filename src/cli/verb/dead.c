@@ -1,6 +1,6 @@
 #include <time.h>
 
-#include "cli/term.h"
+#include "cli/out/term.h"
 #include "cli/verbs.h"
 
 /*

@@ -1,7 +1,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/receiver.h"
 #include "cli/verbs.h"
 #include "contract/limits.h"

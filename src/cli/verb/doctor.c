@@ -4,7 +4,7 @@
 #include <sys/timex.h>
 
 #include "account/scopes.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/verbs.h"
 #include "ops/backup.h"
 #include "ops/restored.h"

@@ -1,6 +1,6 @@
 #include "account/keys.h"
 #include "account/limits.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/verbs.h"
 #include "http/server/limits.h"
 #include "seal/tenant.h"

@@ -1,9 +1,9 @@
 #include <signal.h>
 
 #include "cli/limits.h"
+#include "cli/out/term.h"
 #include "cli/receiver.h"
 #include "cli/scheme.h"
-#include "cli/term.h"
 #include "cli/verb/forward.h"
 #include "cli/verbs.h"
 #include "contract/limits.h"

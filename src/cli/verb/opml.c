@@ -1,5 +1,5 @@
 #include "cli/client.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/verbs.h"
 #include "feed/limits.h"
 #include "http/percent.h"

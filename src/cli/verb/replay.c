@@ -1,5 +1,5 @@
 #include "cli/limits.h"
-#include "cli/term.h"
+#include "cli/out/term.h"
 #include "cli/verbs.h"
 
 #define POLL_MS 250

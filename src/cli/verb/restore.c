@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/put.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/parcel.h"
 #include "cli/pgtool.h"
 #include "cli/verbs.h"
@@ -99,7 +99,7 @@ bring_back(struct cli *c, const char *stage, struct json **ret, struct err *e)
 }
 
 static void
-tell(struct cli *c, const struct json *manifest)
+tell_once(struct cli *c, const struct json *manifest)
 {
 	struct str at = json_text(manifest, "at");
 	const char *key = c->conf.webhook_encryption_key_file;
@@ -174,7 +174,7 @@ verb_restore(struct cli *c, struct err *e)
 		rc = move_in(c, stage, e);
 	parcel_drop(c->arena, stage);
 	if (rc == OK)
-		tell(c, manifest);
+		tell_once(c, manifest);
 	else if (made)
 		(void)rmdir(data);
 	return rc;

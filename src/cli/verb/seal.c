@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/verbs.h"
 #include "ops/reseal.h"
 #include "ops/sealing.h"

@@ -157,7 +157,7 @@ keep_password(struct serve *s, struct err *e)
 	struct str path;
 
 	if (isatty(fileno(s->cli->out)))
-		return OK; /* tell_password() */
+		return OK; /* setup_tell() */
 	TRY(accounts_first_keep(
 	    s->conf->data, s->made, s->cli->arena, &path, e));
 	digest_wipe(s->made, sizeof(s->made));
@@ -166,20 +166,6 @@ keep_password(struct serve *s, struct err *e)
 	log_str(&l, "file", path);
 	log_end(&l);
 	return OK;
-}
-
-/* Below the line that says where it listens; also when the start failed. */
-static void
-tell_password(struct serve *s)
-{
-	if (!s->made[0])
-		return;
-	(void)fprintf(s->cli->out,
-	    "\n  First run: log in as admin with the password  %s\n"
-	    "  It is not shown again.\n\n",
-	    s->made);
-	(void)fflush(s->cli->out);
-	digest_wipe(s->made, sizeof(s->made));
 }
 
 static int
@@ -432,20 +418,13 @@ start_server(struct serve *s, struct err *e)
 	return server_start(&o, &s->server, e);
 }
 
-/* The address with the real port, as a URL. */
 static void
 tell_address(const struct serve *s)
 {
-	const char *listen = s->conf->server_listen;
-	const char *colon = strrchr(listen, ':');
-	int host_len = colon ? (int)(colon - listen) : 0;
 	struct log_line l;
-	char url[320];
+	char url[SETUP_URL_MAX];
 
-	(void)snprintf(url, sizeof(url), "%s://%.*s:%d",
-	    s->conf->tls_cert[0] ? "https" : "http",
-	    host_len > 0 ? host_len : (int)sizeof("127.0.0.1") - 1,
-	    host_len > 0 ? listen : "127.0.0.1", server_port(s->server));
+	setup_url(s->conf, server_port(s->server), url);
 	log_begin(&l, LOG_INFO, "listening");
 	log_str(&l, "url", str_of(url));
 	log_str(&l, "store", str_of(store_name(s->api.store)));
@@ -580,7 +559,7 @@ serve_run(struct cli *c, struct listening *l, const sigset_t *set,
 
 	if (rc == OK)
 		tell_address(&s);
-	tell_password(&s);
+	setup_tell(s.cli->out, s.made);
 	end = end || wait_for_end(set);
 	if (end)
 		setup_close(l);

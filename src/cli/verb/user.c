@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include "account/accounts.h"
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 #include "cli/prompt.h"
 #include "cli/verbs.h"
 #include "http/server/limits.h"

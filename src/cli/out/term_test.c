@@ -1,5 +1,5 @@
 /* Widths, escapes and cuts, as a terminal has them. */
-#include "cli/term.h"
+#include "cli/out/term.h"
 
 #include "base/test.h"
 

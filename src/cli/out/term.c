@@ -1,4 +1,4 @@
-#include "cli/term.h"
+#include "cli/out/term.h"
 
 #include <locale.h>
 #include <stdarg.h>

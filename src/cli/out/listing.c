@@ -1,8 +1,8 @@
-#include "cli/listing.h"
+#include "cli/out/listing.h"
 
 #include "cli/limits.h"
-#include "cli/show.h"
-#include "cli/term.h"
+#include "cli/out/show.h"
+#include "cli/out/term.h"
 #include "http/percent.h"
 #include "http/server/limits.h"
 

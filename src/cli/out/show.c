@@ -1,6 +1,6 @@
-#include "cli/show.h"
+#include "cli/out/show.h"
 
-#include "cli/term.h"
+#include "cli/out/term.h"
 
 #define INDENT 2
 
