@@ -1,5 +1,4 @@
 #include "reader/sync.h"
-
 #include "sql.h"
 
 int
