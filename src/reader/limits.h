@@ -84,7 +84,7 @@
 #define SYNC_IDS_JSON          (22 * SYNC_IDS_MAX + 2)
 #define SYNC_COUNT_MORE        500   /* articles counted beyond a page */
 #define SYNC_READ_FEW          2000  /* read articles that are sorted at once */
-#define SYNC_CHANGED_FEW       20000 /* changed ones */
+#define SYNC_CHANGED_FEW       10000 /* changed ones */
 #define SYNC_DEEP              20    /* feeds: sql/sync.sql */
 #define SYNC_PAGE_MAX          1000  /* whole articles of one page */
 #define SYNC_IDS_ALL           200000 /* ids of an answer that must have all */

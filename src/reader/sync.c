@@ -340,7 +340,7 @@ is_few(const struct sync *s, const struct sync_filter *f, struct err *e)
 		TRY(sql_sync_changed_most_one(s->db, &changed, e,
 		    .user = s->user, .feed = f->feed, .category = f->category,
 		    .visible = f->visible, .changed_after = f->changed_after_us,
-		    .most = SYNC_READ_FEW));
+		    .most = SYNC_CHANGED_FEW));
 	if (changed.n < SYNC_CHANGED_FEW)
 		return FEW_CHANGED;
 	if (f->read == 1)
