@@ -64,7 +64,9 @@ check(const struct event_type *t, const struct json *payload, struct err *e)
 	int rc = OK;
 
 	*e = (struct err){0};
-	catalog_check(t, &ev, &f);
+	ev.key = catalog_key(a, t, &ev);
+	ev.has_rv = catalog_version(t, payload, &ev.rv_us) != NULL;
+	catalog_check(a, t, &ev, &f);
 	if (f.n > 0)
 		rc = faults_say(&f, e);
 	arena_free(a);
@@ -294,7 +296,7 @@ other_versions_do_not_fit(void **)
 	struct arena *a = arena_new(MIB);
 	struct faults f = {.arena = a};
 
-	catalog_check(catalog_find(STR("RecordDeleted")), &ev, &f);
+	catalog_check(arena, catalog_find(STR("RecordDeleted")), &ev, &f);
 	assert_int_equal(f.n, 1);
 	assert_true(str_eq(f.first->at, STR("/schemaVersion")));
 	arena_free(a);
