@@ -339,9 +339,10 @@ test_deleted(void **state)
 	assert_int_equal(
 	    one(w, SHARING, owner_changed(w, 3, U1, "2026-01-10T12:00:01Z")),
 	    HK_STALE);
+	/* Of the save that deleted it: as a subscription's dropStale. */
 	assert_int_equal(
 	    one(w, SHARING, owner_changed(w, 4, U1, "2026-01-10T12:00:02Z")),
-	    HK_STALE);
+	    HK_APPLY);
 	/* The deletion first, its record after: nothing comes of it. */
 	assert_int_equal(
 	    one(w, REPORTING,

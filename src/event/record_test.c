@@ -115,7 +115,7 @@ no_type_is_left_out(void **)
 {
 	for (const struct event_type *t = catalog_each(NULL); t;
 	     t = catalog_each(t)) {
-		bool there = false;
+		bool there = !t->key; /* of no record */
 
 		for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 			there = there || strcmp(ROWS[i].type, t->name) == 0;

@@ -2,6 +2,7 @@
 
 #include "event/envelope.h"
 #include "event/limits.h"
+#include "event/type/catalog.h"
 #include "http/percent.h"
 #include "seal/digest.h"
 
@@ -325,8 +326,9 @@ write_sequence(struct reader *c, struct buf *b)
 	if (key.n == 0)
 		key = c->v[SUBJECT];
 	put_open(b, "sequence", '{');
-	if (key.n > 0) /* else the payload says it, or it is in no order */
-		put_text(b, "partitionKey", key);
+	/* Absent, the payload of a type of the catalog says it. */
+	if (key.n > 0 || !catalog_find(c->v[TYPE]))
+		put_text(b, "partitionKey", key.n > 0 ? key : STR_EMPTY);
 	if (c->v[RECORDVERSION].n > 0)
 		put_text(b, "recordVersion", c->v[RECORDVERSION]);
 	put_close(b, '}');

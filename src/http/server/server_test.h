@@ -91,15 +91,10 @@ run_echo(struct req *r, struct db *, struct err *)
 MAYBE int
 run_big(struct req *r, struct db *, struct err *e)
 {
-	static const char *const ONLY[] = {"n", NULL};
 	struct form f = {r->query, r->n_query};
 	int64_t n;
-	int rc = req_query_only(r, ONLY, e);
 
-	if (rc == OK)
-		rc = form_int(&f, "n", 1, 1000000, 1000, &n, e);
-	if (rc < 0)
-		return rc;
+	TRY(form_int(&f, "n", 1, 1000000, 1000, &n, e));
 	buf_addc(&r->out, '[');
 	for (int64_t i = 0; i < n; i++)
 		buf_fmt(
