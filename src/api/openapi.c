@@ -146,6 +146,8 @@ add_tag(struct buf *b, const struct route *rt)
 	put_open(b, "tags", '[');
 	if (openapi_is_app(rt))
 		put_z(b, NULL, "apps");
+	else if (!strchr(rt->path + 1, '/')) /* "/", "/healthz" … */
+		put_z(b, NULL, "server");
 	else if (rt->group && rt->group->by_browsers &&
 		 str_eq(tag, STR("subscriptions")))
 		put_z(b, NULL, "feeds");

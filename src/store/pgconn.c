@@ -18,7 +18,7 @@ static const char *const DEFAULTS[][2] = {
 
 /* Statements go along indexes, also before there are statistics; compiling
  * them takes longer than they do. */
-#define PLANS " -c jit=off -c enable_seqscan=off -c random_page_cost=1.1"
+#define PLANS "-c jit=off -c enable_seqscan=off -c random_page_cost=1.1"
 
 /*
  * A statement ends by itself on the server: a reader's when nobody waits for
@@ -27,11 +27,11 @@ static const char *const DEFAULTS[][2] = {
  * order lock of the log and is cut off.
  */
 static const char *const OPTIONS[] = {
-    [DB_READ] = "-c statement_timeout=30000"
-		" -c default_transaction_read_only=on" PLANS,
-    [DB_WRITE] = "-c statement_timeout=8000"
-		 " -c idle_in_transaction_session_timeout=5000" PLANS,
-    [DB_JOBS] = "-c statement_timeout=30000" PLANS,
+    [DB_READ] = (PLANS " -c statement_timeout=30000"
+		       " -c default_transaction_read_only=on"),
+    [DB_WRITE] = (PLANS " -c statement_timeout=8000"
+			" -c idle_in_transaction_session_timeout=5000"),
+    [DB_JOBS] = (PLANS " -c statement_timeout=30000"),
 };
 
 static void
