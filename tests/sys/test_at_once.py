@@ -5,6 +5,7 @@ moment later. Whoever asks in between is served as if there were no between:
 never 503, never "gone", and never an answer after which nothing happens.
 """
 import threading
+import time
 
 import receiver
 from hk import TENANT, Client, check, envelope, new_id, now, same, until
@@ -121,6 +122,7 @@ def test_replay_then_stop(t):
         p = c.post("/v1/replays", {"subscription": s["id"], "since": begin,
                                    "ratePerSecond": 1}).want(202).json
         c.delete("/v1/replays/" + p["id"]).want(204)
+    time.sleep(0.5)  # what was on its way
     r.quiet(1.5, "/stop")
     check(r.count("/stop") <= 40 + ROUNDS, "they stopped", r.count("/stop"))
     # Six at once: none is in the way of a seventh.

@@ -88,9 +88,9 @@ class Company:
         return self.srv.client().get(f"/v1/consumers/crm-{name.lower()}").want(200).json
 
     def subscribers(self):
-        """eventType -> who the catalog says gets it."""
+        """eventType -> who the catalog says gets it, of the specification's types."""
         types = self.srv.client().get("/v1/event-types").want(200).json["data"]
-        return {x["type"]: x["subscribers"] for x in types}
+        return {x["type"]: x["subscribers"] for x in types if "partitionKey" in x}
 
 
 def rows(out):

@@ -7,7 +7,7 @@ from hk import ROOT, check
 
 SETTINGS = {"WEBHOOK_URL_ALLOW_PRIVATE": "127.0.0.0/8"}
 # Names that the table has for what is shown, or that another page tells of.
-ELSEWHERE = {"ackWaitSeconds", "by", "objectId", "objectPath", "webhookId"}
+ELSEWHERE = {"ackWaitSeconds", "by", "expiresAt", "objectId", "objectPath", "webhookId"}
 
 
 def read(*path):

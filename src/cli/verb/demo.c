@@ -115,7 +115,7 @@ demo_take(void *arg, const char *, const char *path, const struct received *r,
 	if (json_parse(a, r->body, &j, &e) < 0)
 		return 400;
 	type = json_text(j, "eventType");
-	key = json_text(json_get(j, "sequence"), "partitionKey");
+	key = json_text(j, "deal");
 	id = json_text(j, "eventId");
 	down = at == RECOVERS && atomic_load(&d->refused) < DOWN_FIRST;
 	again = seen_before(d, arena_fmt(a, "%s %.*s", path, STR_ARG(id)));
@@ -213,45 +213,54 @@ make_key(struct demo *d, struct err *e)
 
 /* Publishing ---------------------------------------------------------------- */
 
+struct deal {
+	struct str name;
+	const char *tenant;
+	char id[UUID_LEN + 1];
+};
+
 static void
-add_event(struct buf *b, const char *type, struct str deal, const char *tenant,
-    const char *payload)
+add_event(
+    struct buf *b, const char *type, const struct deal *of, const char *payload)
 {
 	buf_fmt(b,
 	    "%s{\"eventType\":\"%s\",\"schemaVersion\":1,\"tenantId\":\"%s\","
 	    "\"producer\":{\"service\":\"core\",\"instanceId\":\"demo\"},"
-	    "\"sequence\":{\"partitionKey\":\"%.*s\"},\"payload\":{%s}}",
-	    b->n > 1 ? "," : "", type, tenant, STR_ARG(deal), payload);
+	    "\"deal\":\"%.*s\","
+	    "\"sequence\":{\"partitionKey\":\"Opportunity:%s:%s\"},\"payload\":{%s}}",
+	    b->n > 1 ? "," : "", type, of->tenant, STR_ARG(of->name),
+	    of->tenant, of->id, payload);
 }
 
 /* A deal is made, changed and won. */
 static void
-add_round(struct demo *d, struct buf *b, struct str deal, const char *tenant)
+add_round(struct demo *d, struct buf *b, struct str name, const char *tenant)
 {
+	struct deal deal = {.name = name, .tenant = tenant};
 	struct arena *a = d->cli->arena;
-	char now[TIME_LEN + 1], id[UUID_LEN + 1], owner[UUID_LEN + 1];
+	char now[TIME_LEN + 1], owner[UUID_LEN + 1];
 	const char *rec, *payload;
 
 	time_format(clock_now_us(), now);
-	uuid_format(uuid_v4(), id);
+	uuid_format(uuid_v4(), deal.id);
 	uuid_format(uuid_v4(), owner);
 	rec = arena_fmt(a,
 	    "\"objectName\":\"Opportunity\",\"recordId\":\"%s\",\"ownerId\":\"%s\",\"recordVersion\":\"%s\"",
-	    id, owner, now)
+	    deal.id, owner, now)
 		  .p;
 	payload = arena_fmt(a,
 	    "%s,\"fields\":{\"Name\":\"%.*s\"},\"changedFields\":[\"Name\"]",
-	    rec, STR_ARG(deal))
+	    rec, STR_ARG(name))
 		      .p;
 	buf_addc(b, '[');
-	add_event(b, "RecordCreated", deal, tenant, payload);
+	add_event(b, "RecordCreated", &deal, payload);
 	payload = arena_fmt(a, "%s,\"changedFields\":[\"StageName\"]", rec).p;
-	add_event(b, "RecordUpdated", deal, tenant, payload);
+	add_event(b, "RecordUpdated", &deal, payload);
 	payload = arena_fmt(a,
 	    "\"opportunityId\":\"%s\",\"accountId\":\"%s\",\"oldStageName\":\"Offer\",\"newStageName\":\"Won\",\"oldIsClosed\":false,\"newIsClosed\":true,\"oldIsWon\":false,\"newIsWon\":true,\"closeDate\":\"%.10s\",\"recordVersion\":\"%s\"",
-	    id, owner, now, now)
+	    deal.id, owner, now, now)
 		      .p;
-	add_event(b, "StageChanged", deal, tenant, payload);
+	add_event(b, "StageChanged", &deal, payload);
 	buf_addc(b, ']');
 }
 
