@@ -397,7 +397,8 @@ fill_sequence(struct arena *a, struct reading *r, struct err *e)
 		ev->key = catalog_key(a, t, ev);
 	if (ev->key.n > EVENT_KEY_MAX || envelope_has_control(ev->key))
 		return wrong(e, PARTITION_KEY,
-		    "must be given: the payload's is no partition key");
+		    "must be given: what the payload says is too long, or "
+		    "has control characters");
 	r->made.key = !r->f.v[PARTITION_KEY] && ev->key.n > 0;
 	if (ev->has_rv)
 		return OK;

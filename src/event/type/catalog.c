@@ -98,7 +98,8 @@ catalog_key(struct arena *a, const struct event_type *t, const struct event *ev)
 			return STR_EMPTY;
 		buf_add(&b, text);
 	}
-	return b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
+	return b.failed ? (struct str){NULL, EVENT_KEY_MAX + 1}
+			: arena_dup(a, buf_str(&b));
 }
 
 const struct json *
@@ -137,6 +138,10 @@ check_sequence(struct arena *a, const struct event_type *t,
 	struct str key = catalog_key(a, t, ev);
 	int64_t us;
 
+	if (key.n > EVENT_KEY_MAX)
+		return json_wrong(e, "/sequence/partitionKey",
+		    "must be %s of the payload, which is too long for it",
+		    t->key);
 	if (key.n > 0 && !same_key(key, ev->key))
 		return json_wrong(e, "/sequence/partitionKey",
 		    "must be %s of the payload: %.*s", t->key, STR_ARG(key));

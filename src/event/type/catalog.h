@@ -51,7 +51,8 @@ void catalog_check(struct arena *a, const struct event_type *t,
     const struct event *ev, struct faults *ret);
 
 /*
- * The partition key that the payload gives; empty when it lacks a member of it.
+ * The partition key that the payload gives; empty when it lacks a member of it,
+ * and more than EVENT_KEY_MAX of nothing when it has too much.
  * A member of a member is written with a dot.
  */
 struct str catalog_key(
