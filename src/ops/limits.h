@@ -24,8 +24,8 @@
 #define ENDED_JOB_MS  1000 /* between looks for ended ones */
 
 /* Consumers with an end (ops/expire.h). */
-#define EXPIRE_STEP 1000 /* that one look reads: they are few */
-#define EXPIRE_MS   1000 /* between looks */
+#define EXPIRE_STEP 1000  /* that one look reads: they are few */
+#define EXPIRE_MS   10000 /* between looks: a consumer may live on so long */
 
 /* What goes by its age (ops/tidy.h). */
 #define TIDY_MS          1000    /* between looks */
