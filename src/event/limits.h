@@ -20,7 +20,7 @@
 #define TYPES_BYTES_MAX (16 * MIB)  /* of their schemas and examples */
 #define TYPE_BODY_MAX   (128 * KIB) /* a schema and an example */
 #define TYPE_TEXT_MAX   1024        /* a description */
-#define TYPES_POLL_MS   1000        /* another node's change is known then */
+#define TYPES_POLL_MS   2000        /* another node's change is known then */
 #define TYPES_GRACE_MS  30000       /* nobody looks at one thing for so long */
 #define SCHEMA_NODES    2000        /* subschemas */
 #define SCHEMA_DEPTH    128         /* of a check, with references */
