@@ -124,7 +124,7 @@ class Consumer:
         self.kind, self.srv, self.order, self.url = kind, srv, order, url
         self.where = url or os.path.join(folder, "consumer.db")
         self.log = os.path.join(folder, f"consumer-{kind}.log")
-        self.proc, self.kills = None, 0
+        self.proc, self.kills, self.began = None, 0, 0
 
     def start(self, ms=None):
         env = hk.environment({"HIKYAKU_KEY": self.srv.admin_key,
@@ -134,6 +134,7 @@ class Consumer:
         with open(self.log, "ab") as log:
             self.proc = subprocess.Popen(args + ([str(ms)] if ms else []), env=env, stdout=log,
                                          stderr=log, stdin=subprocess.DEVNULL)
+        self.began = time.monotonic()
 
     def alive(self):
         return self.proc and self.proc.poll() is None
@@ -152,6 +153,7 @@ class Consumer:
 
     def end(self):
         if self.alive():
+            time.sleep(max(0, self.began + 0.5 - time.monotonic()))  # until it listens for the signal
             self.proc.send_signal(signal.SIGTERM)
             hk.same(self.proc.wait(60 * hk.SLOW), 0, f"the {self.kind} consumer's status")
         self.proc = None
