@@ -137,7 +137,7 @@ class Bench(run.Bench):
     def sides(self):
         a, b = self.deliverer(), self.deliverer()
         self.subscribe(a, order="key")
-        self.subscribe(b, "/bad/Opportunity:bench:1/ok", order="key")
+        self.subscribe(b, "/bad/Opportunity:5f0c1c3e-5a0e-4c62-9c2a-0d6b8a4f7e11:9b2d7c4e-2222-4333-8444-000000000001/ok", order="key")
         self.subscribe(b, "/status/503", order="key")
         self.pair("sides", a, b, "healthy alone", "a bad key and a dead endpoint", 0.9)
 

@@ -132,10 +132,10 @@ static const char EVENT[] =
     "\"tenantId\":\"5f0c1c3e-5a0e-4c62-9c2a-0d6b8a4f7e11\","
     "\"producer\":{\"service\":\"bench\",\"instanceId\":\"load-1\"},"
     "\"correlationId\":\"7d3e2b1a-1111-4222-8333-944455566677\","
-    "\"sequence\":{\"partitionKey\":\"Opportunity:bench:%d\","
+    "\"sequence\":{\"partitionKey\":\"Opportunity:5f0c1c3e-5a0e-4c62-9c2a-0d6b8a4f7e11:9b2d7c4e-2222-4333-8444-%012d\","
     "\"recordVersion\":\"2026-01-10T12:34:56.789Z\"},"
     "\"payload\":{\"objectName\":\"Opportunity\","
-    "\"recordId\":\"9b2d7c4e-2222-4333-8444-a55566677788\","
+    "\"recordId\":\"9b2d7c4e-2222-4333-8444-%012d\","
     "\"ownerId\":\"1c9e8d7f-3333-4444-8555-b66677788899\","
     "\"changedFields\":[\"StageName\",\"Probability\"],"
     "\"fieldChanges\":{\"StageName\":{\"old\":\"Qualification\",\"new\":\"Negotiation\"},"
@@ -163,8 +163,8 @@ make_request(struct conn *c, const struct opts *o, int nth)
 			body[body_n++] = ',';
 		c->ids[i] = body_n + sizeof("{\"eventId\":\"") - 1;
 		body_n += (size_t)snprintf(body + body_n, room, EVENT, o->type,
-		    nth * 7919 + i, pad ? ",\"note\":\"" : "", (int)pad, fill,
-		    pad ? "\"" : "");
+		    nth * 7919 + i, nth * 7919 + i, pad ? ",\"note\":\"" : "",
+		    (int)pad, fill, pad ? "\"" : "");
 	}
 	if (o->batch > 1)
 		body[body_n++] = ']';
